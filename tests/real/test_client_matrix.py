@@ -60,8 +60,7 @@ def test_f05_a_client_sees_the_same_through_the_gateway_as_direct(broker: Any, g
 
     assert list(seen[-1]) == [identity]
     until(lambda: gateway.connections == {} == broker.connections)
-    records = connection_records(broker.internal, gateway.address)
-    closed = [r for r in records if r.kind == Kind.CLOSED and r.client_id == client_id]
+    closed = connection_records(broker.internal, gateway.address, kind=Kind.CLOSED, client_id=client_id)
     assert closed
     assert {(r.client_software_name or "unknown", r.client_software_version or "unknown") for r in closed} == {identity}
 

@@ -24,7 +24,7 @@ from http_attacks import connected
 from kafka.protocol.metadata import MetadataResponse
 from kafka.record import MemoryRecordsBuilder
 from listeners import taking
-from observe import WorkerMemory, connection_records, make_topic, metrics, minor_faults, workers
+from observe import WorkerMemory, connection_records, counts, make_topic, metrics, minor_faults, workers
 from patience import LIMIT_S, eventually, until
 
 from clientscope.client.raw import RawClient
@@ -244,8 +244,7 @@ class Rig:
         return len(list(Path(f"/proc/{worker}/fd").iterdir()))
 
     def reasons(self) -> Counter[str]:
-        records = connection_records(self.internal, self.gateway.address)
-        return Counter(record.reason for record in records if record.kind == Kind.CLOSED)
+        return Counter(record.reason for record in connection_records(self.internal, self.gateway.address, kind=Kind.CLOSED))
 
 
 @pytest.fixture(scope="module")
@@ -291,8 +290,8 @@ def test_f10_both_legs_are_closed_and_said_to_be_once(
     assert set(rig.reasons() - before) <= reasons
     until(lambda: rig.descriptors, descriptors, why=(rig.descriptors, descriptors))
     until(lambda: rig.upstream.gone - gone, EACH, why="the broker's leg has ended too")
-    closed = metrics(rig.gateway.metrics_url)
-    assert all(closed[("clientscope_gateway_connections_closed_total", reason)] for reason in every(set(rig.reasons() - before)))
+    closed = counts(rig.gateway, "connections_closed")
+    assert all(closed[reason] for reason in every(set(rig.reasons() - before)))
 
 
 def labels(rig: Rig) -> tuple[str, ...]:

@@ -26,7 +26,7 @@ from kafka.protocol.admin import DescribeClusterRequest, DescribeClusterResponse
 from kafka.protocol.metadata import FindCoordinatorRequest, FindCoordinatorResponse, MetadataRequest, MetadataResponse
 from kafka.protocol.producer import ProduceRequest, ProduceResponse
 from kafka.record import MemoryRecordsBuilder
-from observe import make_topic, metrics
+from observe import await_count, count, make_topic, metrics
 from patience import LIMIT_S, meanwhile, until
 
 from clientscope.client.raw import RawClient
@@ -247,12 +247,12 @@ def test_versions_that_are_not_known_are_not_offered_and_not_passed(cluster: Fix
     assert through.pop(1324) == (0, 0)
     assert {key: versions for key, versions in direct.items() if through.get(key) != versions} == {1: (4, 18)}
     assert through[1] == (4, 15)
-    refused = metrics(in_front.gateway.metrics_url).get(("clientscope_gateway_frames_refused_total", "unknown_version"), 0)
+    refused = count(in_front.gateway, "frames_refused", "unknown_version")
     with RawClient.connect(in_front.address(1), "raw") as client:
         client.send_frame(head(1, 16, 1) + bytes(60))
         with pytest.raises(ConnectionError):
             client.receive_frame()
-    until(lambda: metrics(in_front.gateway.metrics_url).get(("clientscope_gateway_frames_refused_total", "unknown_version")), refused + 1)
+    await_count(in_front.gateway, "frames_refused", "unknown_version", refused + 1)
 
 
 @pytest.mark.matrix

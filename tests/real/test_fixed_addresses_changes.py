@@ -17,7 +17,7 @@ from confluent_kafka.admin import AdminClient
 from fixed_cluster import NODES, FixedCluster, InFront, Load, Peers, client_pids, gateway_in_front, running_cluster
 from kafka.admin import ConfigResource, ConfigResourceType
 from kafka.protocol.admin import ElectionType
-from observe import answers, connection_records, make_topic, metrics
+from observe import answers, connection_records, count, make_topic, metrics
 from patience import LIMIT_S, eventually, meanwhile, until
 
 from clientscope.records.enums import Kind
@@ -90,8 +90,7 @@ def test_brokers_come_and_go_while_clients_run(cluster: FixedCluster, in_front: 
         direct = AdminClient({"bootstrap.servers": cluster.brokers[1].plan.internal})
         until(direct.list_topics(timeout=LIMIT_S).brokers.keys, {1, 2, 4, 9})
         until(through.list_topics(timeout=LIMIT_S).brokers.keys, {1, 2, 4})
-        no_port = ("clientscope_gateway_addresses_left_out_total", "no_port")
-        until(lambda: metrics(in_front.gateway.metrics_url).get(no_port, 0) > 0)
+        until(lambda: count(in_front.gateway, "addresses_left_out", "no_port") > 0)
         load.goes_on()
 
         until(lambda: not answers(in_front.ports[2]), why="the port of the broker that stopped is closed")
@@ -121,8 +120,11 @@ def test_a_broker_whose_port_another_process_has_is_not_shown_until_it_is_free(c
         through = AdminClient({"bootstrap.servers": in_front.gateway.address})
         direct = AdminClient({"bootstrap.servers": cluster.brokers[1].plan.internal})
         until(lambda: 5 in direct.list_topics(timeout=LIMIT_S).brokers)
-        closed = ("clientscope_gateway_addresses_left_out_total", "closed_port")
-        until(lambda: 5 not in through.list_topics(timeout=LIMIT_S).brokers and metrics(in_front.gateway.metrics_url).get(closed, 0) > 0)
+        until(
+            lambda: (
+                5 not in through.list_topics(timeout=LIMIT_S).brokers and count(in_front.gateway, "addresses_left_out", "closed_port") > 0
+            )
+        )
     until(lambda: 5 in through.list_topics(timeout=LIMIT_S).brokers)
     cluster.brokers[5].stop()
 

@@ -20,7 +20,7 @@ from conftest import PASSWORD, running_broker, sasl
 from every import every
 from fixed_cluster import InFront, free_ports, gateway_in_front
 from forked import refused
-from observe import connection_records, make_topic, metrics, private_file, push_one
+from observe import connection_records, count, make_topic, private_file, push_one
 from patience import LIMIT_S, until
 
 from clientscope import topics
@@ -75,7 +75,7 @@ def test_clients_authenticate_to_the_broker(tmp_path: Path) -> None:
             gateway_id = f"{in_front.gateway.address}/1"
 
             def principals() -> set[str | None]:
-                return {each.principal for each in connection_records(plan.internal, gateway_id) if each.kind == Kind.CLOSED}
+                return {each.principal for each in connection_records(plan.internal, gateway_id, kind=Kind.CLOSED)}
 
             until(principals, {"User:alice"})
 
@@ -216,11 +216,10 @@ def test_a_broker_that_shows_a_certificate_of_another_name_gets_no_client(tmp_pa
         wanted = [*flags(cluster), "--kafka-ssl-endpoint-identification-algorithm", "none"]
         with gateway_in_front(cluster.bootstrap, tmp_path / "logs", *wanted) as in_front:
             producer = confluent_kafka.Producer(client_settings(cluster, in_front))
-            refused = ("clientscope_gateway_upstream_failures_total", "SSLCertVerificationError")
 
             def is_refused() -> bool:
                 producer.poll(0.1)
-                return metrics(in_front.gateway.metrics_url).get(refused, 0) > 0
+                return count(in_front.gateway, "upstream_failures", "SSLCertVerificationError") > 0
 
             until(is_refused)
             producer.close()

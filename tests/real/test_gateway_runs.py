@@ -240,8 +240,7 @@ def test_f14_a_drain_ends_at_its_timeout_though_a_request_is_still_coming(broker
         until(lambda: is_refused(gateway.address))
         assert gateway.probe("readyz") == (503, "draining\n"), "until then it is waited for"
         until(lambda: has_ended(gateway.pid))
-    records = connection_records(broker.internal, "drained")
-    assert [record.reason for record in records if record.kind == Kind.CLOSED].count("gateway_stopping") == 1
+    assert len(connection_records(broker.internal, "drained", kind=Kind.CLOSED, reason="gateway_stopping")) == 1
 
 
 def test_a_broker_that_is_away_makes_it_unready(broker: Any, tmp_path: Path) -> None:

@@ -46,6 +46,11 @@ def pushed(gateway: RunningGateway, name: str, instance: uuid.UUID) -> int:
         return push_one(client)
 
 
+def recorded(spare: RunningBroker) -> set[str | None]:
+    """Instances whose pushes are on the topic."""
+    return {instance_of((message.key or b"").decode()) for message in read_all(spare.internal, CONFIGS)}
+
+
 def produced(address: str) -> int:
     """How many records another client could produce meanwhile."""
     delivered = []
@@ -75,19 +80,14 @@ def test_f17_whatever_a_policy_does_to_one_client_the_others_are_served(
         assert set(answers) == {NONE}
         assert writing.result() == RECORDS
         misbehaving.result()
-    until(
-        lambda: {str(instance) for instance in others} <= {instance_of((m.key or b"").decode()) for m in read_all(spare.internal, CONFIGS)}
-    )
-    until(
-        lambda: any(
-            key[0] == "clientscope_client_config_errors_total" and key[1].startswith(reason) for key in metrics(gateway.metrics_url)
-        )
-    )
+    until(lambda: {str(instance) for instance in others} <= recorded(spare))
+    counted = "clientscope_client_config_errors_total"
+    until(lambda: any(key[0] == counted and key[1].startswith(reason) for key in metrics(gateway.metrics_url)))
     if act == "raise":
         assert pushed(gateway, f"act-{act}", bad) == -1
     else:
         assert pushed(gateway, "good-now", bad) == THROTTLING_QUOTA_EXCEEDED
-    assert str(bad) not in {instance_of((m.key or b"").decode()) for m in read_all(spare.internal, CONFIGS)}
+    assert str(bad) not in recorded(spare)
 
 
 def test_a_crash_loop_meets_its_quota_and_nobody_else_does(gateway: RunningGateway) -> None:

@@ -39,9 +39,8 @@ def connect(gateway: RunningGateway, source: str, header: bytes = b"") -> RawCli
     return RawClient(connected, "behind")
 
 
-def addresses(broker: Any, gateway: RunningGateway, name: str) -> set[str]:
-    records = connection_records(broker.internal, gateway.address)
-    return {r.client_address for r in records if r.client_software_name == name}
+def addresses(broker: Any, gateway_id: str, name: str) -> set[str]:
+    return {record.client_address for record in connection_records(broker.internal, gateway_id, client_software_name=name)}
 
 
 @pytest.mark.parametrize(
@@ -55,7 +54,7 @@ def addresses(broker: Any, gateway: RunningGateway, name: str) -> set[str]:
 def test_the_clients_own_address_is_on_record(broker: Any, behind: RunningGateway, name: str, header: bytes, address: str) -> None:
     with connect(behind, BALANCER, header) as client:
         assert client.api_versions(name, "1").error_code == 0
-        until(lambda: addresses(broker, behind, name), {address})
+        until(lambda: addresses(broker, behind.address, name), {address})
         assert push_one(client) == 0
 
 
@@ -107,7 +106,7 @@ def test_a_header_that_drips_is_closed_at_the_timeout(behind: RunningGateway) ->
 def test_from_elsewhere_none_is_taken_and_none_is_needed(broker: Any, behind: RunningGateway) -> None:
     with connect(behind, "127.0.0.1") as client:
         assert client.api_versions("direct", "1").error_code == 0
-        until(lambda: addresses(broker, behind, "direct"), {"127.0.0.1"})
+        until(lambda: addresses(broker, behind.address, "direct"), {"127.0.0.1"})
     for header in (V1, build(("203.0.113.8", 1), ("198.51.100.1", 2))):
         with connect(behind, "127.0.0.1", header) as liar:
             assert is_closed(liar.socket)
@@ -138,12 +137,7 @@ def test_an_upstream_that_takes_it_gets_the_clients_address(spare: RunningBroker
         connected = socket.create_connection(("127.0.0.1", int(outer.address.split(":")[1])), 10, ("127.0.0.77", 0))
         with RawClient(connected, "far") as client:
             assert client.api_versions("far", "1").error_code == 0
-
-            def seen() -> set[str]:
-                records = connection_records(spare.internal, "inner")
-                return {r.client_address for r in records if r.client_software_name == "far"}
-
-            until(seen, {"127.0.0.77"})
+            until(lambda: addresses(spare, "inner", "far"), {"127.0.0.77"})
         make_topic(outer.address, "test.proxied")
         producer = confluent_kafka.Producer({"bootstrap.servers": outer.address})
         producer.produce("test.proxied", b"x" * 500_000)

@@ -94,7 +94,7 @@ def test_f13_plain_text_to_the_gateway_and_tls_to_the_broker(cluster: Cluster, a
     with in_front(cluster, tmp_path, *upstream(authority), secure=True) as gateway:
         with gateway.named("plain-first", "plain") as client:
             assert push_one(client) == 0
-        until(lambda: any(r.kind == Kind.CLOSED for r in records(cluster, "plain-first")))
+        until(lambda: connection_records(cluster.plan.internal, client_id="plain-first", kind=Kind.CLOSED))
         assert {(r.security_protocol, r.principal) for r in records(cluster, "plain-first")} == {("PLAINTEXT", "User:ANONYMOUS")}
     assert "the broker asks for certificates, but behind the gateway it sees User:ANONYMOUS" in (tmp_path / "gateway.log").read_text()
 
