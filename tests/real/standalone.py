@@ -19,6 +19,7 @@ from pathlib import Path
 import pyspark
 from observe import children, command_line, page
 from patience import LIMIT_S, eventually
+from places import ROOT
 from programs import ran
 
 from clientscope.local.process import free_port, spawn, stop
@@ -26,11 +27,10 @@ from clientscope.local.process import free_port, spawn, stop
 SPARK = Path(pyspark.__file__).parents[1]
 """The folder with the installed PySpark."""
 
-OTHER_SPARKS = Path(__file__).parents[2] / ".sparks"
+OTHER_SPARKS = ROOT / ".sparks"
 """Where `make sparks` puts other releases: a folder of that name for each, with its PySpark and Py4J and nothing else."""
 
 _OF_SPARK = ("pyspark", "py4j")
-_ROOT = Path(__file__).parents[2]
 _PACKAGES = ("clientscope", "udfs", "streaming", "sinks")
 
 
@@ -40,14 +40,14 @@ def for_submit(folder: Path, jars: str = "spark") -> None:
     Args:
         jars: the set for the cluster's release of Spark.
     """
-    text = (_ROOT / "docs" / "cluster.md").read_text()
+    text = (ROOT / "docs" / "cluster.md").read_text()
     commands = (
         text[text.index("pip wheel") :].split("```")[0].replace("/srv/clientscope", str(folder)).replace("--only spark", f"--only {jars}")
     )
     folder.mkdir(parents=True)
     # pip's variable is inverted: 0 builds with what the environment has, rather than fetching it.
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "PIP_NO_BUILD_ISOLATION": "0"}
-    ran("/bin/bash", "-ec", commands, cwd=_ROOT, env=environment)
+    ran("/bin/bash", "-ec", commands, cwd=ROOT, env=environment)
     properties = folder / "clientscope.properties"
     properties.write_text(properties.read_text().replace("/srv/clientscope", str(folder)))
 
@@ -85,8 +85,7 @@ def scrubbed(**more: str) -> dict[str, str]:
 def secret(folder: Path) -> Path:
     """The folder with what deploy/prepare.sh makes for Spark alone: its processes know each other by a secret, and encrypt."""
     (folder / "conf").mkdir()
-    script = Path(__file__).parents[2] / "deploy" / "prepare.sh"
-    ran(script, folder / "deploy")
+    ran(ROOT / "deploy" / "prepare.sh", folder / "deploy")
     shutil.copy(folder / "deploy" / "spark-defaults.conf", folder / "conf")
     return folder / "conf"
 

@@ -6,7 +6,6 @@ import json
 import socket
 import struct
 import uuid
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +15,7 @@ from frame_bytes import compact, head, in_frame
 from kafka.net.manager import KafkaConnectionManager
 from observe import configurations, push_one
 from patience import until
+from places import TESTS
 
 from clientscope.catalog.releases import infer, releases
 from clientscope.client.raw import RawClient
@@ -24,7 +24,7 @@ from clientscope.errors import WireError
 from clientscope.wire import api_versions
 from clientscope.wire.codes import INVALID_REQUEST, PUSH_CONFIG, UNSUPPORTED_VERSION
 
-CAPTURED = [json.loads(line) for line in (Path(__file__).parent.parent / "fixtures" / "wire.jsonl").read_text().splitlines()]
+CAPTURED = [json.loads(line) for line in (TESTS / "fixtures" / "wire.jsonl").read_text().splitlines()]
 INSTANCE = uuid.UUID("0b1e9f5c-8a3e-4a7e-9df0-d2a1c6c10b11")
 
 

@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from clients.process import locked_go_version
+from clients.process import SOURCES, locked_go_version
+from places import ROOT
 
 from clientscope.catalog.settings import Facts, KnownSetting, Library, libraries, numbers
 from clientscope.local import jars
 
-sys.path.append(str(Path(__file__).parents[2] / "tools"))
+sys.path.append(str(ROOT / "tools"))
 
 import catalogue_java
 from catalogue import Found, library
@@ -24,8 +25,6 @@ from catalogue_go import constants, franz_gos, go_module, saramas
 from catalogue_others import kafkajs
 
 pytestmark = pytest.mark.matrix
-
-FIXTURES = Path(__file__).parents[1] / "fixtures"
 
 
 def locked(module: str) -> Path:
@@ -70,7 +69,7 @@ def test_sarama() -> None:
 def test_kafkajs(tmp_path: Path) -> None:
     if shutil.which("npm") is None:
         pytest.skip("no `npm` on PATH: KafkaJS isn't compared")
-    version = json.loads((FIXTURES / "clients" / "node" / "package.json").read_text())["dependencies"]["kafkajs"]
+    version = json.loads((SOURCES / "node" / "package.json").read_text())["dependencies"]["kafkajs"]
     releases, documentation = kafkajs(tmp_path)
     compare("kafkajs", version, releases[version], documentation)
 

@@ -14,6 +14,7 @@ import pytest
 import yaml
 from kafka.errors import KafkaError
 from patience import eventually
+from places import ROOT
 from programs import ran
 
 from clientscope.local.jars import jars
@@ -21,8 +22,6 @@ from clientscope.local.java import java
 from clientscope.local.process import free_port, spawn, stop
 
 pytestmark = pytest.mark.faults
-
-ROOT = Path(__file__).parents[2]
 
 
 def composed(name: str) -> dict[str, str]:

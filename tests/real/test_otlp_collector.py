@@ -19,11 +19,11 @@ from observe import metrics
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 from opentelemetry.proto.metrics.v1.metrics_pb2 import ResourceMetrics
 from patience import LIMIT_S, eventually, until
+from places import ROOT
 from programs import running
 
 from clientscope.local.process import free_port
 
-ROOT = Path(__file__).parents[2]
 CONTRIB, CORE = "github.com/open-telemetry/opentelemetry-collector-contrib", "go.opentelemetry.io/collector"
 MODULES = [
     f"{CONTRIB}/exporter/prometheusexporter@v0.165.0",

@@ -30,6 +30,7 @@ from page_browser import (
     wrong_request,
 )
 from page_server import PageServer, serving
+from places import TESTS
 from playwright.sync_api import Browser, CDPSession, ConsoleMessage, Page, Route, expect
 from quality_batches import UNBALANCED, append, connections
 
@@ -39,7 +40,7 @@ from clientscope.records.topics import CONNECTIONS
 from sinks.dashboard.http.access import Access, Token
 from sinks.quality.process import checking_process
 
-REQUEST_LOG = Path(__file__).parents[1] / "fixtures" / "request_logs" / "broker-3.9.log"
+REQUEST_LOG = TESTS / "fixtures" / "request_logs" / "broker-3.9.log"
 HIDEABLE = """
 let hidden = false;
 Object.defineProperty(document, "hidden", { get: () => hidden });

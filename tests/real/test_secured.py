@@ -33,6 +33,7 @@ from kafka.admin import (
 )
 from observe import command_line, page, private_file, read_json
 from patience import LIMIT_S, eventually, until
+from places import ROOT
 
 from clientscope.client import KafkaProducer
 from clientscope.kafka.access import KafkaAccess
@@ -47,7 +48,7 @@ PROCESSES = ("topics", "gateway", "stream", "serve", "findings")
 STARTED = ("gateway", "stream", "serve")
 LATER = {("serve", DECISIONS)}
 """Rights that are asked for when somebody does what needs them: a page that only shows needs no right to decide."""
-DOC = Path(__file__).parents[2] / "docs" / "security.md"
+DOC = ROOT / "docs" / "security.md"
 _MODULES = "org.apache.kafka.common.security"
 _OPERATIONS = {"".join(word.capitalize() for word in operation.name.split("_")): operation for operation in ACLOperation}
 

@@ -14,9 +14,10 @@ from typing import Any
 
 import pytest
 from clients.script import PARTITIONS, Call, Client, Message, Offsets, Pairs, Produced
+from places import TESTS
 from programs import ran
 
-SOURCES = Path(__file__).parents[2] / "fixtures" / "clients"
+SOURCES = TESTS / "fixtures" / "clients"
 _BUILD_S = 280  # the first build on a machine downloads and compiles everything; those after it take two seconds
 
 
