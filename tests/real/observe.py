@@ -16,6 +16,7 @@ from uuid import UUID
 
 import kafka
 from http_attacks import get
+from kafka.admin import ConfigResource, ConfigResourceType
 from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
 from patience import LIMIT_S, until
 from prometheus_client.parser import text_string_to_metric_families
@@ -74,6 +75,12 @@ def make_topic(bootstrap_servers: str, name: str, partitions: int = 1, replicas:
         if name not in admin.list_topics():
             topic = {"num_partitions": partitions, "replication_factor": replicas, "configs": configs}
             admin.create_topics({name: topic}, wait_for_metadata=True)
+
+
+def set_topic(bootstrap_servers: str, name: str, configs: dict[str, str]) -> None:
+    """Changes a topic's configs; the broker may need a moment."""
+    with kafka.KafkaAdminClient(bootstrap_servers=bootstrap_servers) as admin:
+        admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, name, configs)])
 
 
 def knowing_its_topics(consumer: Any) -> Any:

@@ -13,8 +13,7 @@ from certificates import Authority
 from conftest import RunningBroker, RunningGateway, running_broker
 from forked import clientscope
 from kafka import KafkaAdminClient
-from kafka.admin import ConfigResource, ConfigResourceType
-from observe import private_file
+from observe import private_file, set_topic
 from patience import eventually
 
 from clientscope.local.process import free_port
@@ -98,7 +97,7 @@ def is_broken(file: Path, broker: RunningBroker, home: Path) -> None:
     expired = authority.sign("expired", days=-1)
     with KafkaAdminClient(bootstrap_servers=broker.internal) as admin:
         admin.delete_topics([QUARANTINE])
-        admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, GAUGES, configs={"cleanup.policy": "delete"})])
+    set_topic(broker.internal, GAUGES, {"cleanup.policy": "delete"})
     (home / "digest.key").chmod(0o644)
     with socket.create_server(("127.0.0.1", 0)) as other, socket.create_server(("127.0.0.1", 0)) as metrics:
         taken, taken_too = (f"127.0.0.1:{each.getsockname()[1]}" for each in (other, metrics))

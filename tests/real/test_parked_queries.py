@@ -20,9 +20,8 @@ import pytest
 from conftest import RunningBroker, start_broker
 from degraded import Volume, volume
 from every import every
-from kafka.admin import ConfigResource, ConfigResourceType
 from kafka.errors import KafkaError
-from observe import java_below, metrics, newest, page, read_all, told_findings
+from observe import java_below, metrics, newest, page, read_all, set_topic, told_findings
 from outcome import rows
 from patience import LIMIT_S, eventually, meanwhile, until
 from record_bytes import config_record, heartbeat, setting
@@ -193,9 +192,7 @@ def test_f47_a_job_outlives_internal_and_continues_by_itself(job: JobOnASmallDis
 
 def retain(servers: str, milliseconds: int) -> None:
     """Connections' records, for so long."""
-    topic = ConfigResource(ConfigResourceType.TOPIC, CONNECTIONS, {"retention.ms": str(milliseconds)})
-    with kafka.KafkaAdminClient(bootstrap_servers=servers) as admin:
-        admin.alter_configs([topic])
+    set_topic(servers, CONNECTIONS, {"retention.ms": str(milliseconds)})
 
 
 def test_f47_what_retention_takes_from_parked_history_is_skipped_counted_and_said(job: JobOnASmallDisk) -> None:

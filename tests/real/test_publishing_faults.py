@@ -22,12 +22,10 @@ from kafka.admin import (
     ACLFilter,
     ACLOperation,
     ACLPermissionType,
-    ConfigResource,
-    ConfigResourceType,
     ResourcePattern,
     ResourceType,
 )
-from observe import await_count, configurations, connection_records, count, make_topic
+from observe import await_count, configurations, connection_records, count, make_topic, set_topic
 from patience import LIMIT_S, until
 
 from clientscope import topics
@@ -143,33 +141,34 @@ def test_f16_the_cluster_of_our_topics_is_gone_for_a_while(secluded: Any, tmp_pa
 
 
 @contextmanager
-def unauthorised(admin: kafka.KafkaAdminClient) -> Iterator[None]:
+def unauthorised(servers: str) -> Iterator[None]:
     """Nobody may write to the topic of connections."""
     topic = ResourcePattern(ResourceType.TOPIC, CONNECTIONS)
     forbidden = ("User:ANONYMOUS", "*", ACLOperation.WRITE, ACLPermissionType.DENY, topic)
-    admin.create_acls([ACL(*forbidden)])
-    try:
-        yield
-    finally:
-        assert admin.delete_acls([ACLFilter(*forbidden)])
+    with kafka.KafkaAdminClient(bootstrap_servers=servers) as admin:
+        admin.create_acls([ACL(*forbidden)])
+        try:
+            yield
+        finally:
+            assert admin.delete_acls([ACLFilter(*forbidden)])
 
 
 @contextmanager
-def takes_nothing(admin: kafka.KafkaAdminClient) -> Iterator[None]:
+def takes_nothing(servers: str) -> Iterator[None]:
     """The topic of connections takes no record, however small; such an error is for good, so a record is given up at once."""
-    admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, CONNECTIONS, {"max.message.bytes": "1"})])
+    set_topic(servers, CONNECTIONS, {"max.message.bytes": "1"})
     try:
         yield
     finally:
-        admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, CONNECTIONS, {"max.message.bytes": "1048588"})])
+        set_topic(servers, CONNECTIONS, {"max.message.bytes": "1048588"})
 
 
 @pytest.mark.parametrize(("refusing", "reason"), [(unauthorised, "queue_full"), (takes_nothing, "too_large")])
-def test_f16_writing_is_refused_for_a_while(secluded: Any, tmp_path: Path, refusing: Callable[[Any], Any], reason: str) -> None:
+def test_f16_writing_is_refused_for_a_while(secluded: Any, tmp_path: Path, refusing: Callable[[str], Any], reason: str) -> None:
     broker, cuttable = secluded
-    with kafka.KafkaAdminClient(bootstrap_servers=broker.internal) as admin, ExitStack() as stack:
+    with ExitStack() as stack:
         gateway = stack.enter_context(running_gateway(cuttable.address, broker.client, tmp_path, *FLAGS))
-        with refusing(admin):
+        with refusing(broker.internal):
             stack.enter_context(gateway.named("early"))
             come_and_go(gateway, 2 * QUEUE)
             stack.enter_context(gateway.named("late"))

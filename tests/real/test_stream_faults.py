@@ -21,9 +21,8 @@ from typing import Any
 import kafka
 import pytest
 from conftest import RunningBroker, running_broker
-from kafka.admin import ConfigResource, ConfigResourceType
 from kafka.errors import MessageSizeTooLargeError
-from observe import children, command_line, java_below, metrics, told_findings, write
+from observe import children, command_line, java_below, metrics, set_topic, told_findings, write
 from outcome import Input, Place, quarantined
 from patience import LIMIT_S, until
 from record_bytes import config_record
@@ -91,9 +90,6 @@ def larger_than_the_quarantine_takes(servers: str) -> tuple[Place, bytes]:
     value = b"\xff" * 1_500_000
     assert len(value) > max(limits)
 
-    def takes(most: int) -> None:
-        admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, CONFIGS, {"max.message.bytes": str(most)})])
-
     def sent() -> bool:
         nonlocal where
         try:
@@ -103,11 +99,10 @@ def larger_than_the_quarantine_takes(servers: str) -> tuple[Place, bytes]:
         return True
 
     where: Any = None
-    with kafka.KafkaAdminClient(bootstrap_servers=servers) as admin:
-        takes(2 * len(value))
-        with kafka.KafkaProducer(bootstrap_servers=servers, max_request_size=2 * len(value)) as producer:
-            until(sent)
-        takes(limits[0])
+    set_topic(servers, CONFIGS, {"max.message.bytes": str(2 * len(value))})
+    with kafka.KafkaProducer(bootstrap_servers=servers, max_request_size=2 * len(value)) as producer:
+        until(sent)
+    set_topic(servers, CONFIGS, {"max.message.bytes": str(limits[0])})
     return (where.topic, where.partition, where.offset), value
 
 
