@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 from uuid import UUID
 
+import confluent_kafka
 import kafka
 from http_attacks import get
 from kafka.admin import ConfigResource, ConfigResourceType
@@ -67,6 +68,14 @@ def write(bootstrap_servers: str, topic: str, *records: tuple[bytes | None, byte
     with kafka.KafkaProducer(bootstrap_servers=bootstrap_servers) as producer:
         sent = [producer.send(topic, key=key, value=value, **more) for key, value in records]
         return [each.get(LIMIT_S) for each in sent]
+
+
+def by_librdkafka(address: str, topic: str, value: bytes = b"x", **settings: Any) -> confluent_kafka.Producer:
+    """A producer that has sent one record, and stays until nobody holds it."""
+    producer = confluent_kafka.Producer({"bootstrap.servers": address, **settings})
+    producer.produce(topic, value)
+    assert producer.flush(LIMIT_S) == 0
+    return producer
 
 
 def make_topic(bootstrap_servers: str, name: str, partitions: int = 1, replicas: int = 1, **configs: str) -> None:

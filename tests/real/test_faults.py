@@ -18,7 +18,7 @@ from conftest import RunningBroker, RunningGateway
 from every import every
 from frame_bytes import head, in_frame
 from kafka.protocol.metadata import MetadataRequest, MetadataResponse
-from observe import WorkerMemory, await_count, count, counts, is_closed, is_gone, make_topic, push_one, read_all
+from observe import WorkerMemory, await_count, by_librdkafka, count, counts, is_closed, is_gone, make_topic, push_one, read_all, write
 from patience import LIMIT_S, meanwhile, until
 
 from clientscope.client.raw import RawClient
@@ -75,11 +75,8 @@ def test_f03_what_the_broker_does_not_serve_is_the_brokers_to_refuse(gateway: An
 
 def test_f03_what_the_broker_serves_is_not_counted(gateway: Any, topic: str) -> None:
     before = counts(gateway, "requests_unserved")
-    with kafka.KafkaProducer(bootstrap_servers=gateway.address) as producer:
-        producer.send(topic, b"x").get(LIMIT_S)
-    producer = confluent_kafka.Producer({"bootstrap.servers": gateway.address})
-    producer.produce(topic, b"y")
-    assert producer.flush(LIMIT_S) == 0
+    write(gateway.address, topic, (None, b"x"))
+    by_librdkafka(gateway.address, topic)
     assert counts(gateway, "requests_unserved") == before
 
 

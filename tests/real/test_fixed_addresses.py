@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import confluent_kafka
 import pytest
 from clients.every import CLIENTS, each_client
 from clients.python import Confluent
@@ -26,8 +25,8 @@ from kafka.protocol.admin import DescribeClusterRequest, DescribeClusterResponse
 from kafka.protocol.metadata import FindCoordinatorRequest, FindCoordinatorResponse, MetadataRequest, MetadataResponse
 from kafka.protocol.producer import ProduceRequest, ProduceResponse
 from kafka.record import MemoryRecordsBuilder
-from observe import await_count, count, make_topic, metrics
-from patience import LIMIT_S, meanwhile, until
+from observe import await_count, by_librdkafka, count, make_topic, metrics
+from patience import meanwhile, until
 
 from clientscope.client.raw import RawClient
 from clientscope.demo.watch import jmx_connections
@@ -282,9 +281,7 @@ def test_gauges_are_each_brokers_own(cluster: FixedCluster, in_front: InFront, t
     """By the brokers' own JMX, of clients that only come through the gateway."""
     _, leader = topic
     identity = Confluent(in_front.address(1)).identity
-    producer = confluent_kafka.Producer({"bootstrap.servers": in_front.gateway.address, "client.id": "gauged"})
-    producer.produce(TOPIC, b"x")
-    assert producer.flush(LIMIT_S) == 0
+    producer = by_librdkafka(in_front.gateway.address, TOPIC)
     seen: list[Any] = []
 
     def agree() -> bool:

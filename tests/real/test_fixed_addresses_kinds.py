@@ -20,7 +20,7 @@ from conftest import PASSWORD, running_broker, sasl
 from every import every
 from fixed_cluster import InFront, free_ports, gateway_in_front
 from forked import refused
-from observe import connection_records, count, make_topic, private_file, push_one
+from observe import by_librdkafka, connection_records, count, make_topic, private_file, push_one
 from patience import LIMIT_S, until
 
 from clientscope import topics
@@ -103,11 +103,8 @@ def test_pushes_requests_and_goodbyes_are_each_brokers_own(broker: Any, tmp_path
         with RawClient.connect(in_front.address(1), "pusher") as client:
             client.api_versions("pusher", "1.0")
             assert push_one(client) == 0
-        producer = confluent_kafka.Producer({"bootstrap.servers": in_front.gateway.address, "client.id": "logged"})
         make_topic(broker.internal, "fixed.logged")
-        producer.produce("fixed.logged", b"x")
-        assert producer.flush(LIMIT_S) == 0
-        producer.close()
+        by_librdkafka(in_front.gateway.address, "fixed.logged").close()
     lines = [json.loads(line) for line in log.read_text().splitlines()]
     times = {line["requestHeader"]["requestApiKeyName"]: line["totalTimeMs"] for line in lines}
     assert {"METADATA", "PRODUCE", "PUSH_CONFIG"} <= times.keys() and all(time is not None for time in every(times.values()))

@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any
 
 import aiokafka
-import confluent_kafka
 import kafka
 import pytest
 from conftest import RunningGateway
@@ -31,6 +30,7 @@ from http_attacks import connected
 from observe import (
     WorkerMemory,
     await_count,
+    by_librdkafka,
     connection_records,
     count,
     counts,
@@ -64,9 +64,7 @@ def test_four_clients_produce_and_consume_through_it_and_the_counts_are_the_brok
         for number in range(500):
             producer.send(topic, b"%d" % number)
         producer.flush(LIMIT_S)
-        confluent = confluent_kafka.Producer({"bootstrap.servers": gateway.address, "client.id": "payments"})
-        confluent.produce(topic, b"from librdkafka")
-        assert confluent.flush(LIMIT_S) == 0
+        confluent = by_librdkafka(gateway.address, topic, b"from librdkafka")
 
         async def from_aiokafka() -> None:
             async with aiokafka.AIOKafkaProducer(bootstrap_servers=gateway.address) as sender:

@@ -14,7 +14,7 @@ import kafka
 import pytest
 from conftest import RunningBroker, RunningGateway, running_broker
 from kafka.protocol.consumer import FetchRequest, FetchResponse
-from observe import await_count, counts, make_topic, read_all
+from observe import await_count, counts, make_topic, read_all, write
 from patience import LIMIT_S, until
 from programs import ran
 
@@ -144,8 +144,7 @@ def test_a_consumer_without_a_rack_shows_it_where_the_broker_has_one(tmp_path: P
         broker.gateway(tmp_path, advertised=True) as gateway,
     ):
         make_topic(broker.internal, "orders")
-        with kafka.KafkaProducer(bootstrap_servers=gateway.address) as producer:
-            producer.send("orders", CANARY).get(LIMIT_S)
+        write(gateway.address, "orders", (None, CANARY))
         for client_id, rack in (("without", ""), ("within", "eu-1")):
             with kafka.KafkaConsumer(
                 "orders", bootstrap_servers=gateway.address, client_id=client_id, auto_offset_reset="earliest", client_rack=rack

@@ -10,12 +10,11 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-import confluent_kafka
 import pytest
 from conftest import RunningBroker, RunningGateway
 from frame_bytes import request_frame
-from observe import await_count, connection_records, count, is_closed, make_topic, push_one
-from patience import LIMIT_S, until
+from observe import await_count, by_librdkafka, connection_records, count, is_closed, make_topic, push_one
+from patience import until
 
 from clientscope.client.raw import RawClient
 from clientscope.gateway.worker.proxy_protocol import build
@@ -139,9 +138,7 @@ def test_an_upstream_that_takes_it_gets_the_clients_address(spare: RunningBroker
             assert client.api_versions("far", "1").error_code == 0
             until(lambda: addresses(spare, "inner", "far"), {"127.0.0.77"})
         make_topic(outer.address, "test.proxied")
-        producer = confluent_kafka.Producer({"bootstrap.servers": outer.address})
-        producer.produce("test.proxied", b"x" * 500_000)
-        assert producer.flush(LIMIT_S) == 0
+        by_librdkafka(outer.address, "test.proxied", b"x" * 500_000)
 
 
 def test_a_broker_takes_none(broker: Any, tmp_path: Any) -> None:

@@ -22,7 +22,7 @@ from kafka.protocol.sasl import (
     SaslHandshakeRequest,
     SaslHandshakeResponse,
 )
-from observe import await_count, configurations, connection_records, make_topic, push_one, read_all
+from observe import await_count, by_librdkafka, configurations, connection_records, make_topic, push_one, read_all
 from patience import LIMIT_S, until
 
 from clientscope.client.raw import RawClient
@@ -200,10 +200,8 @@ def test_f08_who_does_not_authenticate_in_time_is_closed(broker: RunningBroker, 
 
 def test_f12_nothing_of_sasl_is_on_a_topic_or_in_a_log(broker: RunningBroker, gateway: RunningGateway) -> None:
     """After the tests before it: passwords, SCRAM's messages (RFC 5802), and tokens (RFC 7628), as they are and as a log may show them."""
-    producers = [confluent_kafka.Producer(librdkafka(gateway, "last", mechanism, **credentials(mechanism))) for mechanism in ACCEPTED]
-    for producer in producers:
-        producer.produce(TOPIC, b"last")
-        assert producer.flush(LIMIT_S) == 0
+    for mechanism in ACCEPTED:
+        by_librdkafka(gateway.address, TOPIC, b"last", **librdkafka(gateway, "last", mechanism, **credentials(mechanism)))
     with kafka.KafkaAdminClient(bootstrap_servers=broker.internal) as admin:
         ours = [topic for topic in admin.list_topics() if topic.startswith("clientscope.")]
     assert {CONFIGS, CONNECTIONS} <= set(ours)
