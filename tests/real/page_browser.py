@@ -100,6 +100,11 @@ def reads(page: Page, selector: str, text: Any) -> None:
     expect(page.locator(selector)).to_have_text(text)
 
 
+def lacks(page: Page, selector: str, text: str) -> None:
+    """Waits until the one place hasn't the text in it."""
+    expect(page.locator(selector)).not_to_contain_text(text)
+
+
 def sees(page: Page, selector: str) -> None:
     expect(page.locator(selector)).to_be_visible()
 
@@ -132,7 +137,7 @@ def is_there(page: Page) -> None:
     there_are(page, "main .loading", 0)
 
 
-def press(page: Any, name: str, role: str = "link", **how: Any) -> None:
+def press(page: Any, name: str | Pattern[str], role: str = "link", **how: Any) -> None:
     """Clicks the one link or button of that name."""
     page.get_by_role(role, name=name, **how).click()
 

@@ -13,7 +13,7 @@ import pytest
 from conftest import Installation
 from forked import clientscope
 from observe import page
-from page_browser import Opens, press, searched, shows
+from page_browser import Opens, lacks, press, searched, shows
 from patience import until
 from played_fleet import MAY_LOSE, SECRET, STORM_ADDRESS, STORM_CLOSED, PlayedFleet
 from playwright.sync_api import expect
@@ -86,7 +86,7 @@ def test_which_teams_must_upgrade_before_kafka_4(site: Site, opens: Opens) -> No
     first = page.locator(".list tr.row").first
     expect(first).to_contain_text("web")
     expect(first).to_contain_text(re.compile(r"breaks.*12"))
-    expect(page.locator('.list tr.row:has-text("payments")')).not_to_contain_text("breaks")
+    lacks(page, '.list tr.row:has-text("payments")', "breaks")
 
 
 def test_which_producers_may_lose_data(site: Site, opens: Opens) -> None:
@@ -103,7 +103,7 @@ def test_which_producers_may_lose_data(site: Site, opens: Opens) -> None:
 
     page = opens(f"{site.page}/?view=clients&group=application")
     risk = page.locator("aside.facets section", has=page.get_by_role("heading", name="risk", exact=True))
-    risk.get_by_role("link", name=re.compile("^loss")).click()
+    press(risk, re.compile("^loss"))
     searched(page, "risk:loss")
     rows = page.locator(".list tr.row")
     expect(rows).to_have_count(len(MAY_LOSE))

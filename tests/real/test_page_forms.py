@@ -20,7 +20,7 @@ from playwright.sync_api import Page, expect
 from clientscope.clock import now_ms
 from clientscope.findings.record import Decided
 
-REASON = re.compile("^Why")
+REASON, UNTIL = re.compile("^Why"), re.compile("^Until")
 FIELDS = "main :is(input:not([type=radio], [type=checkbox]), textarea)"
 
 
@@ -69,12 +69,12 @@ def test_stores_date_and_reason_as_typed_while_updates_arrive(server: PageServer
         fingerprint = an_open_finding(server, page, q)
         if choice:
             page.get_by_label(choice).check()
-        expect(page.get_by_label(re.compile("^Until"))).not_to_have_value("")
-        page.get_by_label(re.compile("^Until")).fill(day(9))
+        expect(page.get_by_label(UNTIL)).not_to_have_value("")
+        page.get_by_label(UNTIL).fill(day(9))
         update(server, page)
         page.get_by_label(REASON).fill("known until the release")
         update(server, page)
-        expect(page.get_by_label(re.compile("^Until"))).to_have_value(day(9))
+        expect(page.get_by_label(UNTIL)).to_have_value(day(9))
         press(page, "Accept", "button")
         shows(page, ".decide .notice", "Closed by local")
         decided, value = server.decisions[-1]
@@ -93,7 +93,7 @@ def test_keeps_form_when_finding_is_decided_elsewhere(server: PageServer, opens:
     server.apply([server.fleet.finding(finding.model_copy(update={"state": "closed", "decided": decided}))])
     shows(page, ".since", "closed")
     shows(page, ".decide", "Meanwhile this finding was closed")
-    expect(page.get_by_label(re.compile("^Until"))).to_be_visible()
+    expect(page.get_by_label(UNTIL)).to_be_visible()
     offers(page, "Accept")
     expect(page.get_by_label(REASON)).to_have_value("known")
     press(page, "Discard", "button")

@@ -17,6 +17,7 @@ from page_browser import (
     Opens,
     is_live,
     is_there,
+    lacks,
     leads_to,
     offers,
     press,
@@ -82,7 +83,7 @@ def test_nothing_yet_says_what_to_do(opens: Opens) -> None:
         page = opens(server.url)
         shows(page, "section:has(#over-time)", "clientscope gateway")
         shows(page, "section:has(#to-fix)", "Nothing was judged yet")
-        expect(page.locator("main")).not_to_contain_text("No finding is open")
+        lacks(page, "main", "No finding is open")
         for view, text in (
             ("clients", "no gateway has sent a heartbeat"),
             ("findings", "Nothing was judged yet"),
@@ -102,7 +103,7 @@ def test_catching_up_shows_progress_and_never_a_zero(opens: Opens) -> None:
         for view in ("overview", "clients", "findings", "brokers"):
             page.goto(f"{server.url}?view={view}")
             expect(page.locator("main [data-state=catching] progress").first).to_have_attribute("value", "30")
-            expect(page.locator("main")).not_to_contain_text("0 clients")
+            lacks(page, "main", "0 clients")
         server.state.live()
         is_live(page)
         sees(page, "main [data-state=nothing]")
@@ -159,7 +160,7 @@ def test_under_a_path_prefix(opens: Opens) -> None:
     with serving(10, prefix="/tools/kafka/") as server:
         page = opens(server.url)
         for name in ("Clients", "Findings", "Brokers", "Overview"):
-            page.locator(".ways").get_by_role("link", name=name).click()
+            press(page.locator(".ways"), name)
             reads(page, "main h1", name)
         page.goto(f"{server.url}?view=clients")
         page.click(".list tr.row a.to >> nth=0")

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 from made_findings import leak, made
 from observe import page as answer_of
-from page_browser import Opens, leads_to, press, reads, sees, serious, shows, the_table, there_are, wrong_request
+from page_browser import Opens, lacks, leads_to, press, reads, sees, serious, shows, the_table, there_are, wrong_request
 from page_fleet import Fleet
 from page_server import PageServer, serving
 from page_state import result
@@ -68,7 +68,7 @@ def test_a_severity_beside_a_number_says_that_it_is_the_worst(shared: PageServer
 
     page.goto(f"{shared.url}?view=clients&group=broker")
     row = page.locator('.list tr.row:has-text("prod-eu-1 1")').first
-    expect(row.locator("td[data-label=Findings]")).to_have_text(re.compile(r"^worst: critical \d+ clients with findings$"))
+    reads(row, "td[data-label=Findings]", re.compile(r"^worst: critical \d+ clients with findings$"))
     named = int(re.findall(r"\d+", row.locator("td[data-label=Findings]").inner_text())[0])
     page.goto(f"{shared.url}?view=clients&q=broker:1 finding:>=info")
     reads(page, ".pager", f"{named} clients")
@@ -86,7 +86,7 @@ def test_same_noun_has_same_number_everywhere(shared: PageServer, opens: Opens, 
     figure = page.locator(".figure").filter(has=page.get_by_text("Findings", exact=True))
     badge = page.locator("nav.ways .badge")
     by = {name: found.by_severity[name] for name in ("critical", "high", "medium", "low", "info")}
-    expect(figure.locator(".value")).to_have_text(str(found.total))
+    reads(figure, ".value", str(found.total))
     urgent = by["critical"] + by["high"]
     expect(figure).to_contain_text(f"{urgent} of them high or above, {found.to_rotate} leaked secrets to rotate")
     expect(badge).to_have_text(str(found.total))
@@ -110,7 +110,7 @@ def test_same_noun_has_same_number_everywhere(shared: PageServer, opens: Opens, 
     )
     for label, where, number, view in numbers:
         page.goto(shared.url)
-        expect(page.locator(".figure", has_text=label).locator(where)).to_contain_text(number)
+        shows(page.locator(".figure", has_text=label), where, number)
         page.goto(f"{shared.url}?view={view}")
         shows(page, ".pager", number)
 
@@ -120,10 +120,10 @@ def test_pushes_are_those_that_clients_pushed(shared: PageServer, opens: Opens) 
     pushes = shared.state.overview(now_ms()).pushes
     reads(page, '.figure:has-text("Pushes in a day") .value', str(pushes))
     newest = page.locator("section:has(#newest)")
-    expect(newest.locator("tr.row")).to_have_count(8)
+    there_are(newest, "tr.row", 8)
     assert newest.locator("tr.row", has_text=SEEN_ONLY).count() == 0
     assert json.loads(answer_of(f"{shared.url}api/v1/results?pushed=true&limit=1000")[1])["total"] == pushes
-    expect(newest.locator('tr.row:has-text("not judged")').first).to_contain_text(re.compile(r"\d+ rules? not judged"))
+    shows(newest, 'tr.row:has-text("not judged") >> nth=0', re.compile(r"\d+ rules? not judged"))
     page.goto(f"{shared.url}?pushes=table")
     by_minute = the_table(page, "Pushes").locator("td")
     expect(by_minute).to_have_count(60)
@@ -165,7 +165,7 @@ def test_what_could_not_be_judged_is_counted_and_explained(shared: PageServer, o
 
     page.goto(first_client(shared))
     unjudged = page.locator(".unjudged")
-    expect(unjudged.locator("summary")).to_have_text("1 rule could not judge it")
+    reads(unjudged, "summary", "1 rule could not judge it")
     unjudged.locator("summary").click()
     expect(unjudged).to_contain_text("max.request.size")
     press(unjudged, "AN115")
@@ -226,13 +226,13 @@ def test_rules_are_explained_on_the_page(shared: PageServer, opens: Opens) -> No
     reads(page, "h1 code", "acks=0")  # and no backticks
     shows(page, ".pairs.details", "Why")
     shows(page, ".pairs.details", "lost without notice")
-    page.locator(".pairs.details").get_by_role("link", name="AN101").click()
+    press(page.locator(".pairs.details"), "AN101")
     leads_to(page, "view=rule&code=AN101")
     reads(page, "h1", "AN101 acks zero")
     outer = page.get_by_role("link", name="Apache Kafka, acks")
     assert (outer.get_attribute("target"), outer.get_attribute("rel")) == ("_blank", "noopener noreferrer")
     assert (outer.get_attribute("href") or "").startswith("https://kafka.apache.org/")
-    expect(page.locator("main")).not_to_contain_text("``")
+    lacks(page, "main", "``")
     assert serious(page) == []
     page.goto(f"{shared.url}?view=rule&code=AN999")
     shows(page, "main", "no such rule")
@@ -286,10 +286,10 @@ def test_an_empty_system_says_how_the_first_client_connects(opens: Opens) -> Non
         steps = page.locator(".first-client li")
         expect(steps).to_have_count(3)
         for step, word in enumerate(("advertised.listeners=", "clientscope gateway --bootstrap-servers", "import KafkaProducer")):
-            expect(steps.nth(step).locator("code")).to_contain_text(word)
+            shows(steps.nth(step), "code", word)
         server.apply(Fleet(now_ms(), clients=0).heartbeats(now_ms()))
         shows(page, ".list", "No client is connected.")
         expect(steps).to_have_count(3)
-        expect(steps.first.locator("code")).to_have_text("bootstrap.servers=HOST:9092")
+        reads(steps.first, "code", "bootstrap.servers=HOST:9092")
         assert serious(page) == []
         page.close()  # before the server, which it would still ask
