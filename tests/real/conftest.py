@@ -287,6 +287,13 @@ def spare(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBroker]:
         yield running
 
 
+@pytest.fixture(scope="module")
+def lone(folder: Path) -> Iterator[RunningBroker]:
+    """A broker of one module's own."""
+    with running_broker(folder / "broker") as running:
+        yield running
+
+
 @pytest.fixture
 def own(tmp_path: Path) -> Iterator[RunningBroker]:
     """A broker of one test's own."""

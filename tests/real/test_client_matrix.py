@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from clients.every import CLIENTS, each_client
 from clients.script import RECORDS, variants, work
-from conftest import RunningBroker, RunningGateway, running_broker
+from conftest import RunningBroker, RunningGateway
 from observe import connection_records
 from patience import eventually, until
 
@@ -24,32 +24,25 @@ DECLARED = ("--broker-software-name", "Mine", "--broker-software-version", "1.0"
 
 
 @pytest.fixture(scope="module")
-def broker(folder: Path) -> Iterator[RunningBroker]:
-    """One that leads its clients to the gateway below."""
-    with running_broker(folder / "matrix-broker") as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def gateway(broker: RunningBroker, folder: Path) -> Iterator[RunningGateway]:
+def gateway(lone: RunningBroker, folder: Path) -> Iterator[RunningGateway]:
     """A gateway that declares its broker's software."""
-    with broker.gateway(folder / "matrix", *DECLARED, advertised=True) as running:
+    with lone.gateway(folder / "matrix", *DECLARED, advertised=True) as running:
         yield running
 
 
 @pytest.mark.timeout(600)  # the first run on a machine downloads and compiles clients
 @pytest.mark.parametrize("name", each_client())
-def test_f05_a_client_sees_the_same_through_the_gateway_as_direct(broker: Any, gateway: Any, name: str) -> None:
+def test_f05_a_client_sees_the_same_through_the_gateway_as_direct(lone: Any, gateway: Any, name: str) -> None:
     seen: list[dict[tuple[str, str], int]] = []
 
     def gauges_agree() -> None:
         def agree() -> bool:
             seen.append(gateway.connections)
-            return seen[-1] == broker.connections != {}
+            return seen[-1] == lone.connections != {}
 
-        assert eventually(agree), (seen[-1], broker.connections)
+        assert eventually(agree), (seen[-1], lone.connections)
 
-    with CLIENTS[name](broker.internal) as client:
+    with CLIENTS[name](lone.internal) as client:
         direct = work(client, "direct")
         client.address = gateway.address
         through = work(client, "through", gauges_agree)
@@ -59,8 +52,8 @@ def test_f05_a_client_sees_the_same_through_the_gateway_as_direct(broker: Any, g
     was_real_work(direct, ways)
 
     assert list(seen[-1]) == [identity]
-    until(lambda: gateway.connections == {} == broker.connections)
-    closed = connection_records(broker.internal, gateway.address, kind=Kind.CLOSED, client_id=client_id)
+    until(lambda: gateway.connections == {} == lone.connections)
+    closed = connection_records(lone.internal, gateway.address, kind=Kind.CLOSED, client_id=client_id)
     assert closed
     assert {(r.client_software_name or "unknown", r.client_software_version or "unknown") for r in closed} == {identity}
 

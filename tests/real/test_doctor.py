@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import socket
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from certificates import Authority
-from conftest import RunningBroker, RunningGateway, running_broker
+from conftest import RunningBroker, RunningGateway
 from forked import clientscope
 from kafka import KafkaAdminClient
 from observe import private_file, set_topic
@@ -20,13 +19,6 @@ from clientscope.local.process import free_port
 from clientscope.records.topics import GAUGES, QUARANTINE, TOPICS
 
 CANARIES = ("CNRYDIGESTKEYCNRYDIGESTKEYCNRYDIGESTKEY", "CNRYTOKENCNRYTOKENCNRY", "CNRYPASSWORDCNRY", "CNRYURLPASSWORD")
-
-
-@pytest.fixture(scope="module")
-def broker(folder: Path) -> Iterator[RunningBroker]:
-    """One whose topics a test may break."""
-    with running_broker(folder / "doctor-broker") as running:
-        yield running
 
 
 def settings(home: Path, broker: RunningBroker, gateway_listen: str, metrics: str, admin: str, more: str = "") -> Path:
@@ -64,13 +56,13 @@ def of(found: list[dict[str, Any]], check: str, outcome: str = "") -> list[dict[
 
 
 @pytest.mark.faults
-def test_all_is_well_then_several_things_are_broken(broker: RunningBroker, tmp_path: Path) -> None:
+def test_all_is_well_then_several_things_are_broken(lone: RunningBroker, tmp_path: Path) -> None:
     private_file(tmp_path / "digest.key", CANARIES[0])
     private_file(tmp_path / "token", f"ann {CANARIES[1]}")
-    with broker.gateway(tmp_path, advertised=True) as gateway:
-        file = settings(tmp_path, broker, gateway.address, gateway.metrics_url.split("/")[2], gateway.admin)
+    with lone.gateway(tmp_path, advertised=True) as gateway:
+        file = settings(tmp_path, lone, gateway.address, gateway.metrics_url.split("/")[2], gateway.admin)
         is_well(file, gateway)
-    is_broken(file, broker, tmp_path)
+    is_broken(file, lone, tmp_path)
 
 
 def is_well(file: Path, gateway: RunningGateway) -> None:

@@ -89,39 +89,33 @@ def test_an_older_release(tmp_path: Path, release: str) -> None:
         assert [(b.id, b.port) for b in through.values()] == [(1, in_front.ports[0])]
 
 
-@pytest.fixture(scope="module")
-def broker(folder: Path) -> Iterator[Any]:
-    with running_broker(folder / "fixed-push") as running:
-        yield running
-
-
 @pytest.mark.matrix
-def test_pushes_requests_and_goodbyes_are_each_brokers_own(broker: Any, tmp_path: Path) -> None:
+def test_pushes_requests_and_goodbyes_are_each_brokers_own(lone: Any, tmp_path: Path) -> None:
     log = tmp_path / "requests.log"
-    with gateway_in_front(broker.internal, tmp_path / "logs", "--request-log", str(log), "--gateway-id", "whole") as in_front:
+    with gateway_in_front(lone.internal, tmp_path / "logs", "--request-log", str(log), "--gateway-id", "whole") as in_front:
         os.kill(in_front.gateway.pid, signal.SIGHUP)
         with RawClient.connect(in_front.address(1), "pusher") as client:
             client.api_versions("pusher", "1.0")
             assert push_one(client) == 0
-        make_topic(broker.internal, "fixed.logged")
+        make_topic(lone.internal, "fixed.logged")
         by_librdkafka(in_front.gateway.address, "fixed.logged").close()
     lines = [json.loads(line) for line in log.read_text().splitlines()]
     times = {line["requestHeader"]["requestApiKeyName"]: line["totalTimeMs"] for line in lines}
     assert {"METADATA", "PRODUCE", "PUSH_CONFIG"} <= times.keys() and all(time is not None for time in every(times.values()))
-    records = connection_records(broker.internal, "whole/1")
+    records = connection_records(lone.internal, "whole/1")
     assert {record.broker_id for record in records} == {1}
     assert records[-1].kind == Kind.HEARTBEAT and records[-1].heartbeat_interval_ms == 0
 
 
 @pytest.mark.matrix
 @pytest.mark.parametrize(("first", "said", "status"), [(5, "no broker has a port", 2), (1, "cannot listen on", 1)])
-def test_a_gateway_that_could_serve_no_broker_does_not_start(broker: Any, first: int, said: str, status: int) -> None:
+def test_a_gateway_that_could_serve_no_broker_does_not_start(lone: Any, first: int, said: str, status: int) -> None:
     ports = free_ports(3)
     with socket.socket() as other:
         other.bind(("127.0.0.1", ports[0]))
         other.listen()
         error = refused(
-            "gateway", "--bootstrap-servers", broker.internal, "--listen", f"127.0.0.1:{free_port()}", "--broker-ports",
+            "gateway", "--bootstrap-servers", lone.internal, "--listen", f"127.0.0.1:{free_port()}", "--broker-ports",
             f"{ports[0]}-{ports[-1]}", "--first-broker-id", str(first), "--metrics-listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0",
             status=status,
         )  # fmt: skip

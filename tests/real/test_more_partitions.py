@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 import random
 import re
-from collections.abc import Iterator
 from contextlib import closing
-from pathlib import Path
 
 import kafka
 import pytest
-from conftest import RunningBroker, running_broker
+from conftest import RunningBroker
 from every import every
 from observe import read_all
 from page_state import gauge
@@ -28,12 +26,6 @@ pytestmark = pytest.mark.faults
 
 KEYED = [topic.name for topic in TOPICS if topic.retention_days is None]
 KEYS = 100
-
-
-@pytest.fixture(scope="module")
-def broker(folder: Path) -> Iterator[RunningBroker]:
-    with running_broker(folder / "more-partitions") as running:
-        yield running
 
 
 class Load:
@@ -93,16 +85,16 @@ class Followed:
         self._writer.close()
 
 
-def test_f49_the_last_value_of_each_key_counts(broker: RunningBroker) -> None:
+def test_f49_the_last_value_of_each_key_counts(lone: RunningBroker) -> None:
     """For one that reads along, and for one that begins later; all topics at a time, since readers hear of new partitions in 30 s."""
-    topics = [Followed(broker, topic) for topic in KEYED]
+    topics = [Followed(lone, topic) for topic in KEYED]
     for each in topics:
         each.write(150)
     for each in topics:
         each.grow(3)
         moved = [key for key in each.load.last if partition_of(key.encode(), range(3))]
         assert len(moved) > KEYS // 3, "keys that have records in two partitions"
-        assert read_compacted(broker.internal, each.topic) == each.load.values, each.topic
+        assert read_compacted(lone.internal, each.topic) == each.load.values, each.topic
     for each in topics:
         until(each.has_followed, why=each.topic)
     for each in topics:
@@ -120,28 +112,28 @@ def partitions_of_values(broker: RunningBroker, topic: str) -> dict[bytes, list[
     return places
 
 
-def test_f49_earlier_partitions_are_cleared_and_nothing_else(broker: RunningBroker, capfd: pytest.CaptureFixture[str]) -> None:
+def test_f49_earlier_partitions_are_cleared_and_nothing_else(lone: RunningBroker, capfd: pytest.CaptureFixture[str]) -> None:
     """Otherwise an old value would count again once compaction has removed the tombstone that replaced it."""
-    before = {topic: read_compacted(broker.internal, topic) for topic in KEYED}
+    before = {topic: read_compacted(lone.internal, topic) for topic in KEYED}
     for topic in KEYED:
-        assert any(len(places) > 1 for places in partitions_of_values(broker, topic).values()), "the test above has made such keys"
-    command = ["topics", "--bootstrap-servers", broker.internal]
+        assert any(len(places) > 1 for places in partitions_of_values(lone, topic).values()), "the test above has made such keys"
+    command = ["topics", "--bootstrap-servers", lone.internal]
     assert main([*command, "--migrate"]) == 0
     assert set(re.findall(r"cleared [0-9,]+ values in earlier partitions of (\S+)", capfd.readouterr().out)) == set(KEYED)
     assert main([*command, "--migrate"]) == 0
     assert capfd.readouterr().out == "all topics are as they should be\n", "nothing is left to clear"
     for topic in KEYED:
-        assert read_compacted(broker.internal, topic) == before[topic]
-        places = partitions_of_values(broker, topic)
+        assert read_compacted(lone.internal, topic) == before[topic]
+        places = partitions_of_values(lone, topic)
         assert all(len(there) == 1 for there in every(places.values()))
         assert {key.decode() for key in places} == before[topic].keys(), "no value is left of keys that are gone"
 
 
-def test_f49_the_page_shows_the_last_value_of_each_key(broker: RunningBroker) -> None:
+def test_f49_the_page_shows_the_last_value_of_each_key(lone: RunningBroker) -> None:
     state, restarted = State(), State()
-    first = StateReader(broker.internal, state)
-    load = Load(broker, GAUGES, seed=7)
-    load.last = dict(read_compacted(broker.internal, GAUGES))
+    first = StateReader(lone.internal, state)
+    load = Load(lone, GAUGES, seed=7)
+    load.last = dict(read_compacted(lone.internal, GAUGES))
 
     def shows(shown: State) -> bool:
         wanted = {json.loads(value)["gateway"]: json.loads(value)["connections"] for value in load.values.values()}
@@ -151,14 +143,14 @@ def test_f49_the_page_shows_the_last_value_of_each_key(broker: RunningBroker) ->
     try:
         until(lambda: shows(state))
         load.grow(7)
-        with closing(TopicWriter(broker.internal, GAUGES)) as writer:
+        with closing(TopicWriter(lone.internal, GAUGES)) as writer:
             load.write(writer, 150)
         until(lambda: shows(state))
-        second = StateReader(broker.internal, restarted)
+        second = StateReader(lone.internal, restarted)
         second.start()
         try:
             until(lambda: shows(restarted))
-            assert clear_old_places(broker.internal, GAUGES, "test") > 0
+            assert clear_old_places(lone.internal, GAUGES, "test") > 0
             assert shows(state) and shows(restarted)
         finally:
             second.stop()

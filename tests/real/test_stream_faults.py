@@ -20,7 +20,7 @@ from typing import Any
 
 import kafka
 import pytest
-from conftest import RunningBroker, running_broker
+from conftest import RunningBroker
 from kafka.errors import MessageSizeTooLargeError
 from observe import children, command_line, java_below, metrics, set_topic, told_findings, write
 from outcome import Input, Place, quarantined
@@ -77,11 +77,10 @@ class Job(StreamJob):
 
 
 @pytest.fixture(scope="module")
-def job(folder: Path) -> Iterator[Job]:
-    with running_broker(folder / "broker") as broker:
-        job = Job(broker, folder)
-        with job.running():
-            yield job
+def job(lone: RunningBroker, folder: Path) -> Iterator[Job]:
+    job = Job(lone, folder)
+    with job.running():
+        yield job
 
 
 def larger_than_the_quarantine_takes(servers: str) -> tuple[Place, bytes]:
