@@ -17,6 +17,7 @@ import confluent_kafka
 import kafka
 import pytest
 from conftest import running_broker, running_brokers
+from fixed_cluster import plan
 from observe import children, make_topic
 from patience import LIMIT_S, until
 
@@ -24,7 +25,7 @@ from clientscope.commands.xray.raised import raise_again, raised
 from clientscope.errors import EnvironmentProblem
 from clientscope.kafka.access import KafkaAccess
 from clientscope.kafka.admin import AdminClient, connected, logger_level, set_logger_level
-from clientscope.local.broker import BrokerPlan, new_cluster_id
+from clientscope.local.broker import new_cluster_id
 from clientscope.local.process import free_port
 
 TOPIC = "orders"
@@ -259,18 +260,7 @@ def test_f51_a_run_that_is_stopped_does_not_keep_the_level(cluster: Cluster) -> 
 @pytest.mark.faults
 def test_brokers_are_looked_at_one_after_another(tmp_path: Path) -> None:
     voters, identity = {1: free_port(), 2: free_port()}, new_cluster_id()
-    plans = [
-        BrokerPlan(
-            free_port(),
-            free_port(),
-            f"127.0.0.1:{free_port()}",
-            tmp_path / f"broker-{node}",
-            node_id=node,
-            voters=voters,
-            cluster_id=identity,
-        )
-        for node in voters
-    ]
+    plans = [plan(node, tmp_path, voters, identity, {}) for node in voters]
     with running_brokers(plans):
         bootstrap = plans[0].internal
         with closing(connected(KafkaAccess(bootstrap))) as admin:
