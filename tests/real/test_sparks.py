@@ -16,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from conftest import RunningBroker, with_topics
+from conftest import RunningBroker, sasl, with_topics
 from observe import private_file, write
 from outcome import Input, comes_out
 from patience import until
@@ -25,7 +25,7 @@ from standalone import OTHER_SPARKS, SPARK, for_submit, secret, standalone
 from stream_job import KEY
 
 from clientscope.kafka.access import KafkaAccess
-from clientscope.local.broker import BrokerPlan, EmbeddedBroker, new_cluster_id
+from clientscope.local.broker import BrokerPlan, EmbeddedBroker
 from clientscope.local.process import free_port
 from clientscope.records.topics import CONFIGS
 from streaming.checkpoints.job_topic import read_job
@@ -36,23 +36,12 @@ NEWEST = RELEASES[-1].minor
 PASSWORD = "canary-stream-7f3a"
 
 
-def with_sasl(folder: Path) -> tuple[EmbeddedBroker, RunningBroker, str]:
-    """A broker with a listener more, which asks for a password; returns that listener's address too."""
-    plain = BrokerPlan(free_port(), free_port(), f"127.0.0.1:{free_port()}", folder)
-    controller, secured = free_port(), f"127.0.0.1:{free_port()}"
-    extra = {
-        "listeners": f"CLIENT://127.0.0.1:{plain.port},INTERNAL://{plain.internal},SECURED://{secured},CONTROLLER://127.0.0.1:{controller}",
-        "advertised.listeners": f"CLIENT://{plain.advertised},INTERNAL://{plain.internal},SECURED://{secured}",
-        "listener.security.protocol.map": "CLIENT:PLAINTEXT,INTERNAL:PLAINTEXT,SECURED:SASL_PLAINTEXT,CONTROLLER:PLAINTEXT",
-        "listener.name.secured.sasl.enabled.mechanisms": "PLAIN",
-        "listener.name.secured.plain.sasl.jaas.config": "org.apache.kafka.common.security.plain.PlainLoginModule required"
-        f' user_stream="{PASSWORD}";',
-    }
-    plan = BrokerPlan(
-        plain.port, plain.internal_port, plain.advertised, folder, voters={1: controller}, cluster_id=new_cluster_id(), extra=extra
-    )
+def with_sasl(folder: Path) -> tuple[EmbeddedBroker, RunningBroker]:
+    """A broker that asks for a password where it advertises itself."""
+    port = free_port()
+    plan = BrokerPlan(port, free_port(), f"127.0.0.1:{port}", folder, extra=sasl("PLAIN", PASSWORD, "stream"))
     broker = EmbeddedBroker(plan)
-    return broker, with_topics(broker, plan), secured
+    return broker, with_topics(broker, plan)
 
 
 @pytest.mark.matrix
@@ -61,8 +50,8 @@ def test_f21_each_spark_says_the_same_and_tells_no_secret(tmp_path: Path, minor:
     """`outcome` is what test_stream_faults.py holds local mode to; the code comes from the zip alone (`standalone`)."""
     key, password = private_file(tmp_path / "digest.key", KEY.secret), private_file(tmp_path / "kafka.password", PASSWORD)
     for_submit(tmp_path / "submit", release(minor).jars)
-    started, broker, secured = with_sasl(tmp_path / "broker")
-    jaas = KafkaAccess(secured, "SASL_PLAINTEXT", "PLAIN", "stream", PASSWORD).java_environment()
+    started, broker = with_sasl(tmp_path / "broker")
+    jaas = KafkaAccess(broker.advertised, "SASL_PLAINTEXT", "PLAIN", "stream", PASSWORD).java_environment()
     conf = secret(tmp_path)
     # As deploy/prepare.sh writes it, for the password that this broker takes.
     private_file(conf / "spark-env.sh", "".join(f"{name}='{value}'\n" for name, value in jaas.items()))
@@ -74,7 +63,7 @@ def test_f21_each_spark_says_the_same_and_tells_no_secret(tmp_path: Path, minor:
 
             def submit() -> None:
                 cluster.run(
-                    tmp_path / "submit", secured, tmp_path, key, "--kafka-security-protocol", "SASL_PLAINTEXT",
+                    tmp_path / "submit", broker.advertised, tmp_path, key, "--kafka-security-protocol", "SASL_PLAINTEXT",
                     "--kafka-sasl-mechanism", "PLAIN", "--kafka-sasl-username", "stream", "--kafka-sasl-password-file", str(password),
                     "--quality", "off", given=("--conf", "spark.sql.shuffle.partitions=2"),
                 )  # fmt: skip
