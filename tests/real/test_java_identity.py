@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import json
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -100,12 +100,6 @@ class Authenticating(JavaClient):
         secured = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.jaas.config": login}
         return {**super()._common(**settings), **secured}
 
-    def while_it_works(self, during: Callable[[Any], None]) -> None:
-        """Produces a record, and calls ``during`` with the producer before it is closed."""
-        with self._producer() as made:
-            made.send(self.kafka.clients.producer.ProducerRecord(TOPIC, "key", "value")).get()
-            during(made)
-
     def telemetry_id(self, producer: Any) -> uuid.UUID:
         """What the broker called it."""
         text = producer.clientInstanceId(self.jvm.gateway.jvm.java.time.Duration.ofSeconds(20)).toString()
@@ -133,8 +127,8 @@ def test_a_java_client_over_sasl_is_who_its_second_api_versions_says(
         return seen[-1][0] == seen[-1][1] != {}
 
     with Authenticating(gateway.address, configuration) as client:
-        client.while_it_works(lambda _: eventually(agree))
-        assert seen[-1][0] == seen[-1][1]
+        with client.producing(TOPIC):
+            assert eventually(agree), seen[-1]
         assert list(seen[-1][0]) == [client.identity]
         client_id = client.client_id
         identity = client.identity
@@ -152,16 +146,15 @@ def test_a_java_client_over_sasl_is_who_its_second_api_versions_says(
 def test_kip_714_the_id_that_a_broker_with_telemetry_gives_is_the_connections(
     plan: BrokerPlan, gateway: RunningGateway, configuration: str
 ) -> None:
-    given: list[uuid.UUID] = []
     with Authenticating(gateway.address, configuration) as client:
         client.name = f"java-telemetry-{configuration}"
-        client.while_it_works(lambda producer: given.append(client.telemetry_id(producer)))
+        with client.producing(TOPIC) as producer:
+            expected = client.telemetry_id(producer)
         client_id = client.client_id
 
     def ids() -> set[str | None]:
         return {record.client_instance_id for record in connection_records(plan.internal, client_id=client_id)} - {None}
 
-    (expected,) = given
     assert expected.int
     assert eventually(lambda: ids() == {str(expected)}), (ids(), expected)
 
@@ -210,10 +203,9 @@ def test_kip_714_what_the_broker_accepts_is_copied_and_ids_are_computed_as_it_do
         def copies() -> list[OwnMetrics]:
             return [record for record in own_metrics(plan.internal) if record.client["client_id"] == client_id]
 
-        ids: list[uuid.UUID] = []
-        client.while_it_works(lambda producer: (ids.append(client.telemetry_id(producer)), eventually(lambda: bool(copies()))))
-    (instance_id,) = ids
-    assert copies()
+        with client.producing(TOPIC) as producer:
+            instance_id = client.telemetry_id(producer)
+            until(copies)
     for record in copies():
         said = record.client
         assert (said["copied"], said["client_instance_id"], said["principal"]) == (True, str(instance_id), "User:alice")

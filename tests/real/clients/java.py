@@ -142,12 +142,11 @@ class JavaClient(Client):
             yield lambda: int(self.poll(consumer).count())
 
     @contextmanager
-    def producing(self, topic: str, **settings: str) -> Iterator[Callable[[], object]]:
-        """A producer that has sent one record, and stays: what sends another, and doesn't wait for it."""
+    def producing(self, topic: str, **settings: str) -> Iterator[Any]:
+        """A producer that has sent one record, and stays."""
         with self._producer(**settings) as producer:
-            record = self.kafka.clients.producer.ProducerRecord(topic, "key", "value")
-            producer.send(record).get()
-            yield lambda: producer.send(record)
+            producer.send(self.kafka.clients.producer.ProducerRecord(topic, "key", "value")).get()
+            yield producer
 
     def describe(self, topic: str) -> dict[str, Any]:
         with self._admin() as admin:
