@@ -20,7 +20,7 @@ import deltalake
 import pytest
 from clients.every import CLIENTS, each_client
 from clients.script import work
-from conftest import RunningBroker, RunningGateway, running_broker
+from conftest import RunningBroker, RunningGateway
 from every import every
 from kafka.record import MemoryRecords
 from observe import (
@@ -281,19 +281,16 @@ print("done")
 
 @pytest.mark.matrix
 @pytest.mark.parametrize("prefixes", ["*", "org.apache.kafka.producer.", "nothing."])
-def test_no_release_of_librdkafka_aborts_or_disconnects(prefixes: str, tmp_path: Path, wheels: dict[str, Path]) -> None:
+def test_no_release_of_librdkafka_aborts_or_disconnects(prefixes: str, own: RunningBroker, tmp_path: Path, wheels: dict[str, Path]) -> None:
     """Asked for what fits one of its clients alone, 2.5.0 would abort; it isn't asked."""
     flags = (*ASKING, "--client-telemetry-metrics", prefixes)
-    with (
-        running_broker(tmp_path / "broker") as spare,
-        spare.gateway(tmp_path, *flags, advertised=True) as gateway,
-    ):
+    with own.gateway(tmp_path, *flags, advertised=True) as gateway:
         for version, asked in WHEELS.items():
             name = f"wheel-{version}"
             assert ran(wheels[version], "-c", WORK, gateway.address, name, str(LIMIT_S)).stdout == "done\n"
-            assert bool(telemetry(spare, name)) == (asked and prefixes != "nothing.")
-            until(lambda name=name: ends(spare, gateway, name))
-            assert ends(spare, gateway, name) <= CLIENTS_OWN
+            assert bool(telemetry(own, name)) == (asked and prefixes != "nothing.")
+            until(lambda name=name: ends(own, gateway, name))
+            assert ends(own, gateway, name) <= CLIENTS_OWN
         assert counts(gateway, "telemetry_answered").keys() == {"none"}
 
 

@@ -14,7 +14,7 @@ import pytest
 from alert_receivers import Server, serving, status
 from clients.every import CLIENTS
 from clients.process import run_build
-from conftest import RunningBroker, start_broker
+from conftest import RunningBroker
 from observe import metrics
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 from opentelemetry.proto.metrics.v1.metrics_pb2 import ResourceMetrics
@@ -70,60 +70,56 @@ def collecting(program: Path, folder: Path, broker: RunningBroker, endpoint: str
         yield f"http://{listen}/metrics"
 
 
-def test_what_java_and_librdkafka_push_reaches_backends_of_a_collector(collector: Path, tmp_path: Path) -> None:
-    started, broker = start_broker(tmp_path / "broker")
+def test_what_java_and_librdkafka_push_reaches_backends_of_a_collector(collector: Path, own: RunningBroker, tmp_path: Path) -> None:
     flags = ("--client-telemetry", "--client-telemetry-interval-ms", "1000")
-    try:
-        with (
-            serving(always=status(200, content_type="application/x-protobuf")) as backend,
-            broker.gateway(tmp_path, *flags, advertised=True) as gateway,
-            collecting(collector, tmp_path, broker, f"http://127.0.0.1:{backend.port}") as prometheus,
-            CLIENTS["java 4.4"](gateway.address) as java,
-        ):
+    with (
+        serving(always=status(200, content_type="application/x-protobuf")) as backend,
+        own.gateway(tmp_path, *flags, advertised=True) as gateway,
+        collecting(collector, tmp_path, own, f"http://127.0.0.1:{backend.port}") as prometheus,
+        CLIENTS["java 4.4"](gateway.address) as java,
+    ):
 
-            def sent(client_id: str) -> dict[str, set[str]]:
-                """Names of a client's metrics, by its address, software and instance ids."""
-                found: dict[str, set[str]] = {}
-                for of in taken_by(backend):
-                    said = {each.key: each.value.string_value for each in of.resource.attributes}
-                    if said["client_id"] == client_id:
-                        assert said["client_instance_id"] == said["service.instance.id"]
-                        who = f"{said['client_source_address']} {said['client_software_name']} {said['principal']}"
-                        found.setdefault(who, set()).update(metric.name for scope in of.scope_metrics for metric in scope.metrics)
-                return found
+        def sent(client_id: str) -> dict[str, set[str]]:
+            """Names of a client's metrics, by its address, software and instance ids."""
+            found: dict[str, set[str]] = {}
+            for of in taken_by(backend):
+                said = {each.key: each.value.string_value for each in of.resource.attributes}
+                if said["client_id"] == client_id:
+                    assert said["client_instance_id"] == said["service.instance.id"]
+                    who = f"{said['client_source_address']} {said['client_software_name']} {said['principal']}"
+                    found.setdefault(who, set()).update(metric.name for scope in of.scope_metrics for metric in scope.metrics)
+            return found
 
-            def series(name: str, client_id: str) -> float:
-                """The highest number of a series on the page for Prometheus."""
-                try:
-                    page = metrics(prometheus)
-                except OSError:
-                    return 0
-                return max((value for key, value in page.items() if key[0] == name and client_id in key), default=0)
+        def series(name: str, client_id: str) -> float:
+            """The highest number of a series on the page for Prometheus."""
+            try:
+                page = metrics(prometheus)
+            except OSError:
+                return 0
+            return max((value for key, value in page.items() if key[0] == name and client_id in key), default=0)
 
-            java.create_topic("test.collected")
-            python = confluent_kafka.Producer({"bootstrap.servers": gateway.address, "client.id": "collected"})
-            with java.producing("test.collected"), java.polling("test.collected", "collected") as poll:
+        java.create_topic("test.collected")
+        python = confluent_kafka.Producer({"bootstrap.servers": gateway.address, "client.id": "collected"})
+        with java.producing("test.collected"), java.polling("test.collected", "collected") as poll:
 
-                def both() -> bool:
-                    python.produce("test.collected", b"value")
-                    python.poll(0.2)
-                    poll()
-                    return bool(sent(java.client_id) and sent("collected")) and counted() > 1 and measured() > 0
+            def both() -> bool:
+                python.produce("test.collected", b"value")
+                python.poll(0.2)
+                poll()
+                return bool(sent(java.client_id) and sent("collected")) and counted() > 1 and measured() > 0
 
-                def counted() -> float:
-                    return series("org_apache_kafka_consumer_fetch_manager_records_consumed_total", java.client_id)
+            def counted() -> float:
+                return series("org_apache_kafka_consumer_fetch_manager_records_consumed_total", java.client_id)
 
-                def measured() -> float:
-                    return series("org_apache_kafka_producer_request_latency_max", "collected")
+            def measured() -> float:
+                return series("org_apache_kafka_producer_request_latency_max", "collected")
 
-                assert eventually(both), (tmp_path / "collector.log").read_text()[-3000:]
-                first = counted()
-                until(lambda: both() and counted() > first, why="differences become a counter that grows")
-            python.flush(LIMIT_S)
-            (java_said,) = sent(java.client_id).items()
-            assert java_said[0] == f"127.0.0.1 {java.identity[0]} User:ANONYMOUS"
-            assert {"org.apache.kafka.consumer.time.between.poll.max", "org.apache.kafka.producer.record.send.total"} <= java_said[1]
-            (librdkafka_said,) = sent("collected").items()
-            assert "org.apache.kafka.producer.request.latency.avg" in librdkafka_said[1]
-    finally:
-        started.stop()
+            assert eventually(both), (tmp_path / "collector.log").read_text()[-3000:]
+            first = counted()
+            until(lambda: both() and counted() > first, why="differences become a counter that grows")
+        python.flush(LIMIT_S)
+        (java_said,) = sent(java.client_id).items()
+        assert java_said[0] == f"127.0.0.1 {java.identity[0]} User:ANONYMOUS"
+        assert {"org.apache.kafka.consumer.time.between.poll.max", "org.apache.kafka.producer.record.send.total"} <= java_said[1]
+        (librdkafka_said,) = sent("collected").items()
+        assert "org.apache.kafka.producer.request.latency.avg" in librdkafka_said[1]
