@@ -44,7 +44,7 @@ class OnCluster(Running):
 
     def start_job(self, *flags: str) -> None:
         self._cluster.submit(self._submitted, *self.job_flags(), *flags)
-        self._cluster.await_ready(180)
+        self._cluster.await_ready()
 
     def stop_job(self) -> None:
         self._cluster.stop_job()

@@ -179,7 +179,7 @@ class Standalone:
         both.write_text(((self._conf_folder / "spark-defaults.conf").read_text() if self._conf_folder else "") + ours.read_text())
         return ["--properties-file", str(both)]
 
-    def await_ready(self, timeout_s: float = 120.0) -> None:
+    def await_ready(self) -> None:
         assert self._driver is not None
         assert eventually(lambda: "clientscope stream: ready" in self.log() or self._ended()), self.log()
         assert self._driver.poll() is None, self.log()

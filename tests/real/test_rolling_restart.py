@@ -106,4 +106,3 @@ def test_f14_a_rolling_restart_loses_and_doubles_nothing(restarted: Restarted) -
     # The group is at least once; it joined, and at most once more for each restart.
     assert load.acknowledged.keys() <= load.taken.keys()
     assert CONSUMERS <= load.assignments <= CONSUMERS * (2 + restarts)
-    print(f"sent {load.sent}, unsure {len(load.unsure)}, taken again {load.taken.total() - len(load.taken)}, assigned {load.assignments}")

@@ -150,7 +150,7 @@ def test_f21_on_yarn_with_both_folders_on_its_hdfs(own: RunningBroker, tmp_path:
         try:
             conf_flags = ("--conf", f"spark.yarn.jars=local:{_OF_SPARK}/*", "--conf", "spark.sql.shuffle.partitions=2")
             cluster.run(tmp_path / "submit", own.internal, store, key, given=("--num-executors", "2", *conf_flags))
-            cluster.await_ready(400)
+            cluster.await_ready()
             comes_out(own.internal, f"{store}/history", KEY)
             written.write(50)
             comes_out(own.internal, f"{store}/history", KEY)
