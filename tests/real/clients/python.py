@@ -177,8 +177,12 @@ class Confluent(Client):
     identity = ("confluent-kafka-python", f"{confluent_kafka.version()}-rdkafka-{confluent_kafka.libversion()[0]}")
     codecs = ("gzip", "snappy", "lz4", "zstd")
 
+    def __init__(self, address: str, **settings: str) -> None:
+        super().__init__(address)
+        self._settings = settings
+
     def _common(self) -> dict[str, Any]:
-        return {"bootstrap.servers": self.address, "client.id": self.client_id}
+        return {"bootstrap.servers": self.address, "client.id": self.client_id, **self._settings}
 
     def _admin(self) -> Any:
         return confluent_kafka.admin.AdminClient(self._common())
