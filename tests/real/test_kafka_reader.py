@@ -7,7 +7,7 @@ import time
 import tracemalloc
 from collections.abc import Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ import confluent_kafka
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
 from conftest import running_brokers
+from fixed_cluster import FixedCluster, plan
 from kafka import KafkaAdminClient, TopicPartition
 from kafka.errors import KafkaError, MessageSizeTooLargeError
 from observe import write
@@ -23,7 +24,7 @@ from patience import LIMIT_S, meanwhile, until
 from clientscope.kafka.compacted import Follower, read_compacted
 from clientscope.kafka.reader import OffsetRange, TopicReader
 from clientscope.kafka.writer import TopicWriter, partition_of
-from clientscope.local.broker import BrokerPlan, EmbeddedBroker, new_cluster_id
+from clientscope.local.broker import EmbeddedBroker, new_cluster_id
 from clientscope.local.process import free_port
 
 MIB = 1024 * 1024
@@ -64,28 +65,11 @@ class TwoBrokers:
 
 @pytest.fixture(scope="module")
 def cluster(folder: Path) -> Iterator[TwoBrokers]:
-    controller = free_port()
-    first = BrokerPlan(
-        free_port(), free_port(), f"127.0.0.1:{free_port()}", folder / "1", voters={1: controller}, cluster_id=new_cluster_id(),
-        extra={"log.cleaner.backoff.ms": "100", "log.cleaner.min.cleanable.ratio": "0.01"},
-    )  # fmt: skip
-    port, internal = free_port(), free_port()
-    only_a_broker = {
-        "process.roles": "broker",
-        "listeners": f"CLIENT://127.0.0.1:{port},INTERNAL://127.0.0.1:{internal}",
-        "controller.quorum.voters": f"1@127.0.0.1:{controller}",
-    }
-    second = replace(
-        first,
-        port=port,
-        internal_port=internal,
-        data_dir=folder / "2",
-        node_id=2,
-        voters={1: controller, 2: 0},
-        extra=only_a_broker,
-    )
-    with running_brokers([first, second]) as brokers:
-        yield TwoBrokers(*brokers)
+    fixed = FixedCluster(folder, {1: free_port()}, new_cluster_id())
+    extra = {"log.cleaner.backoff.ms": "100", "log.cleaner.min.cleanable.ratio": "0.01", "transaction.state.log.replication.factor": "1"}
+    with running_brokers([plan(1, folder, fixed.voters, fixed.cluster_id, extra)]) as (first,), fixed.added:
+        fixed.add(2)
+        yield TwoBrokers(first, fixed.brokers[2])
 
 
 def offsets(reader: TopicReader, **until: float) -> list[tuple[int, int]]:
