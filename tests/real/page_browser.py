@@ -142,6 +142,12 @@ def press(page: Any, name: str | Pattern[str], role: str = "link", **how: Any) -
     page.get_by_role(role, name=name, **how).click()
 
 
+def types(page: Page, *keys: str) -> None:
+    """Presses these keys, one after the other."""
+    for each in keys:
+        page.keyboard.press(each)
+
+
 def searched(page: Page, text: str | Pattern[str]) -> None:
     """Waits until this is what is searched for."""
     expect(page.locator("#search")).to_have_value(text)

@@ -27,6 +27,7 @@ from page_browser import (
     shows,
     started,
     there_are,
+    types,
     watched,
     wrong_request,
 )
@@ -278,15 +279,14 @@ def test_every_view_of_the_bar_has_its_key_its_title_and_its_line_in_the_help(sh
     is_there(page)
     assert len(IN_BAR) == page.locator("nav.ways a").count() > 0
     for name, title, key in (*IN_BAR[1:], IN_BAR[0]):
-        page.keyboard.press("g")
-        page.keyboard.press(key)
+        types(page, "g", key)
         leads_to(page, f"[?]view={name}$")
         shows(page, "nav.ways a[aria-current=page]", title)
         expect(page).to_have_title("clientscope" if name == "overview" else f"{title} · clientscope")
-    page.keyboard.press("?")
+    types(page, "?")
     for _, title, key in IN_BAR:
         shows(page, "dialog dl.keys", re.compile(f"g\\s*{key}\\s*{title}"))
-    page.keyboard.press("?")
+    types(page, "?")
     page.goto(f"{shared.url}?view=findings")
     page.click(".list tr.row a.to >> nth=0")
     leads_to(page, "[?]view=finding&")
@@ -294,7 +294,7 @@ def test_every_view_of_the_bar_has_its_key_its_title_and_its_line_in_the_help(sh
     shows(page, "nav.ways a[aria-current=page]", "Findings")
     fresh = opens(page.url)  # with nothing to go back to
     is_there(fresh)
-    fresh.keyboard.press("Escape")
+    types(fresh, "Escape")
     leads_to(fresh, "[?]view=findings$")
 
 

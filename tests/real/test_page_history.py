@@ -9,7 +9,7 @@ from pathlib import Path
 
 import page_past
 import pytest
-from page_browser import Opens, follow, lacks, leads_to, press, reads, searched, sees, shows, the_table, there_are
+from page_browser import Opens, follow, lacks, leads_to, press, reads, searched, sees, shows, the_table, there_are, types
 from page_fleet import HOSTILE, Fleet
 from page_server import PageServer, serving
 from past_tables import DAY_MS, HOUR_MS, NOW_MS, append, connection, gauge
@@ -106,8 +106,7 @@ def test_who_used_a_version_and_what_they_pushed(shared: PageServer, opens: Open
     name = shared.fleet.members[0].client_id
     follow(page, f'?view=history&range=30d&q=client_id:"{name}"')
     there_are(page, ".list tr.row", 2)
-    page.keyboard.press("j")
-    page.keyboard.press("Enter")
+    types(page, "j", "Enter")
     there_are(page, ".starts > li", 5)
     newest = page.locator(".starts > li").first
     for text in ("acks", "all", "1 withheld", "producer"):
@@ -143,10 +142,9 @@ def test_what_other_views_show_of_it(shared: PageServer, opens: Opens) -> None:
     reads(page, "h1", "History")
     searched(page, re.compile("librdkafka.*2.5.3"))
     leads_to(page, "range=30d")
-    page.keyboard.press("Escape")
+    types(page, "Escape")
     page.click("h1")
-    page.keyboard.press("g")
-    page.keyboard.press("o")
+    types(page, "g", "o")
     expect(page.locator("section:has(#over-time)").get_by_role("link", name="1 h")).to_have_attribute("aria-current", "true")
 
     follow(page, f'?view=clients&q=client_id:"{shared.fleet.members[0].client_id}"')

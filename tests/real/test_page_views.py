@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from page_browser import SECONDS, Opens, is_live, leads_to, press, reads, searched, sees, shows, the_table, there_are
+from page_browser import SECONDS, Opens, is_live, leads_to, press, reads, searched, sees, shows, the_table, there_are, types
 from page_browser import wrong_request as is_allowed  # noqa: F401  read by the fixture of pages
 from page_fleet import Fleet
 from page_server import PageServer, serving
@@ -149,9 +149,9 @@ def test_one_client(shared: PageServer, opens: Opens) -> None:
     press(page, re.compile("^redacted"))
     there_are(settings, 'tr:has-text("linger.ms")', 0)
     sees(settings, 'tr:has-text("sasl.jaas.config")')
-    page.keyboard.press("Escape")
+    types(page, "Escape")
     leads_to(page, "view=client&")  # one step back: all sources
-    page.keyboard.press("Escape")
+    types(page, "Escape")
     reads(page, "h1", "Clients")
 
     started_again = next(member for member in shared.fleet.members if member.push and member.number % 9 == 0)
@@ -282,10 +282,9 @@ def test_search_key_waits_for_a_view_that_is_still_loaded(shared: PageServer, op
         held.append(route)
 
     page.route(f"**/views/{view}.js", hold)
-    page.keyboard.press("g")
-    page.keyboard.press(key)
+    types(page, "g", key)
     until(lambda: page.wait_for_timeout(10) or held)
-    page.keyboard.press("/")
+    types(page, "/")
     page.evaluate("() => new Promise(requestAnimationFrame)")
     held[0].continue_()
     expect(page.locator("#search")).to_be_focused()
@@ -295,26 +294,25 @@ def test_search_key_waits_for_a_view_that_is_still_loaded(shared: PageServer, op
 def test_keys(shared: PageServer, opens: Opens) -> None:
     page = opens(f"{shared.url}?view=clients")
     is_live(page)
-    page.keyboard.press("/")
+    types(page, "/")
     expect(page.locator("#search")).to_be_focused()
     page.keyboard.type("jgk?")  # is text there
     searched(page, "jgk?")
-    page.keyboard.press("Escape")
+    types(page, "Escape")
     searched(page, "")
-    page.keyboard.press("Escape")
+    types(page, "Escape")
     expect(page.locator("#search")).not_to_be_focused()
     there_are(page, ".list tr.row", 100)
-    for key in ("j", "j", "j", "k"):
-        page.keyboard.press(key)
+    types(page, "j", "j", "j", "k")
     second = page.locator(".list tr.row a.to").nth(1)
     expect(second).to_be_focused()
     name = second.inner_text()
-    page.keyboard.press("Enter")
+    types(page, "Enter")
     reads(page, "h1", name)
-    page.keyboard.press("Escape")
+    types(page, "Escape")
     reads(page, "h1", "Clients")
     expect(second).to_be_focused()
-    page.keyboard.press("?")
+    types(page, "?")
     expect(page.get_by_role("dialog")).to_be_visible()
-    page.keyboard.press("Escape")
+    types(page, "Escape")
     expect(page.get_by_role("dialog")).to_be_hidden()
