@@ -261,17 +261,12 @@ def sent(secured: Secured) -> Iterator[None]:
 
     The first stays open meanwhile: a push that takes longer than the records of its client ends with the client.
     """
-    certificate = str(secured.authority.certificate)
-    settings = {
-        "bootstrap_servers": secured.plan.advertised, "client_id": "alice-app", "security_protocol": "SASL_SSL",
-        "sasl_mechanism": "SCRAM-SHA-256", "sasl_plain_username": "alice", "sasl_plain_password": password("alice"),
-        "ssl_cafile": certificate, "acks": "all",
-    }  # fmt: skip
+    settings = {**secured.access("alice"), "bootstrap_servers": secured.plan.advertised, "client_id": "alice-app", "acks": "all"}
     other = confluent_kafka.Producer(
         {
             "bootstrap.servers": secured.plan.advertised, "client.id": "alice-other", "security.protocol": "SASL_SSL",
             "sasl.mechanism": "SCRAM-SHA-256", "sasl.username": "alice", "sasl.password": password("alice"),
-            "ssl.ca.location": certificate,
+            "ssl.ca.location": str(secured.authority.certificate),
         }
     )  # fmt: skip
     failed: list[Any] = []
