@@ -33,9 +33,8 @@ def _server(*modules: str) -> subprocess.Popen[str]:
     return subprocess.Popen([sys.executable, "-P", __file__, *modules], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
-def _ask(serving: subprocess.Popen[str], *question: object) -> Any:
+def _ask(serving: Any, *question: object) -> Any:
     with _lock:
-        assert serving.stdin is not None and serving.stdout is not None
         print(json.dumps(question), file=serving.stdin, flush=True)
         return json.loads(serving.stdout.readline())
 

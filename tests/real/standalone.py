@@ -15,6 +15,7 @@ import sysconfig
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import pyspark
 from observe import children, command_line, page
@@ -123,7 +124,7 @@ class Standalone:
         self._port, self._page = free_port(), free_port()
         self.master = f"spark://127.0.0.1:{self._port}"
         self._children: list[subprocess.Popen[bytes]] = []
-        self._driver: subprocess.Popen[bytes] | None = None
+        self._driver: Any = None
 
     def start(self) -> None:
         self._start("master", "master.Master", "--port", str(self._port), "--webui-port", str(self._page))
@@ -180,7 +181,6 @@ class Standalone:
         return ["--properties-file", str(both)]
 
     def await_ready(self) -> None:
-        assert self._driver is not None
         assert eventually(lambda: "clientscope stream: ready" in self.log() or self._ended()), self.log()
         assert self._driver.poll() is None, self.log()
 
@@ -191,7 +191,6 @@ class Standalone:
 
     def pids(self) -> list[int]:
         """The job's spark-submit, and the workers."""
-        assert self._driver is not None
         return [self._driver.pid, *(child.pid for child in self._children[1:])]
 
     def log(self) -> str:
@@ -200,7 +199,6 @@ class Standalone:
 
     def stop_job(self) -> int:
         """SIGTERM to the job's Python process, which ends in its own order; returns spark-submit's exit status."""
-        assert self._driver is not None
         if self._driver.poll() is None:
             # The first is the program: what it forks has its arguments too, until it runs something else.
             program = next(pid for pid in children(self._driver.pid) if b"submit.py" in command_line(pid))
@@ -214,7 +212,6 @@ class Standalone:
 
     def kill_job(self) -> None:
         """Kills spark-submit, its JVM and its Python with -9."""
-        assert self._driver is not None
         os.killpg(self._driver.pid, signal.SIGKILL)
         self._driver.wait(LIMIT_S)
 

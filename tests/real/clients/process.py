@@ -80,12 +80,11 @@ class ProcessClient(Client):
 
     def __init__(self, address: str) -> None:
         super().__init__(address)
-        self._process = subprocess.Popen(
+        self._process: Any = subprocess.Popen(
             self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env={**os.environ, "GOMEMLIMIT": "128MiB"}
         )
 
     def close(self) -> None:
-        assert self._process.stdin is not None and self._process.stdout is not None
         self._process.stdin.close()  # which ends it
         try:
             self._process.wait(5)
@@ -95,7 +94,6 @@ class ProcessClient(Client):
             self._process.stdout.close()
 
     def _ask(self, op: str, **fields: Any) -> Any:
-        assert self._process.stdin is not None and self._process.stdout is not None
         self._process.stdin.write(json.dumps({"op": op, "address": self.address, "client_id": self.client_id, **fields}) + "\n")
         self._process.stdin.flush()
         line = self._process.stdout.readline()
