@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,6 +39,11 @@ class Authority:
             "/usr/bin/openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", f"/CN={name}",
             "-keyout", self._key, "-out", self.certificate,
         )  # fmt: skip
+
+    @property
+    def context(self) -> ssl.SSLContext:
+        """Of a client that trusts it."""
+        return ssl.create_default_context(cafile=str(self.certificate))
 
     def sign(self, name: str, subject: str = "/CN=localhost", san: str = "IP:127.0.0.1", days: int = 2) -> Pair:
         """A new pair; with ``days`` -1 the certificate has expired."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import socket
-import ssl
 import struct
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, suppress
@@ -151,14 +150,11 @@ def sockets(pid: int) -> int:
 def test_f42_clients_that_send_on_while_they_are_held(cluster: Cluster, authority: Authority, tmp_path: Path) -> None:
     """270 MiB in uvloop's TLS, which keeps up to half a megabyte of each."""
     flags = [*authority.sign("gateway").flags(), *BOUNDED]
-    context = ssl.create_default_context(cafile=str(authority.certificate))
     with in_front(cluster, tmp_path, *flags) as gateway, ExitStack() as stack:
-        attackers = [
-            stack.enter_context(context.wrap_socket(connected(gateway.address), server_hostname="127.0.0.1")) for _ in range(CONNECTIONS)
-        ]
+        attackers = [stack.enter_context(raw(gateway, authority, "attacker")).socket for _ in range(CONNECTIONS)]
         identify(attackers)
         worker = WorkerMemory(gateway.pid)
-        flood(list[socket.socket](attackers), REFUSED * 7_000, 6)
+        flood(attackers, REFUSED * 7_000, 6)
         worker.watch(1)
         with raw(gateway, authority, "other") as other:
             assert other.api_versions("other", "1").error_code == 0
@@ -169,11 +165,10 @@ def test_f42_clients_that_send_on_while_they_are_held(cluster: Cluster, authorit
 def test_f42_a_client_that_reads_nothing_and_then_speaks_no_tls_is_let_go(cluster: Cluster, authority: Authority, tmp_path: Path) -> None:
     """What is unsent to it would otherwise keep its socket, and its place among the connections, for as long as it likes."""
     large_record(cluster.plan.internal, TLS_TOPIC)
-    context = ssl.create_default_context(cafile=str(authority.certificate))
     with in_front(cluster, tmp_path, *authority.sign("gateway").flags()) as gateway, ExitStack() as stack:
         bare = stack.enter_context(connected(gateway.address))
         own = stack.enter_context(socket.socket(fileno=os.dup(bare.fileno())))
-        client = stack.enter_context(context.wrap_socket(own, server_hostname="127.0.0.1"))
+        client = stack.enter_context(authority.context.wrap_socket(own, server_hostname="127.0.0.1"))
         identify([client])
         (worker,) = workers(gateway.pid)
         before = sockets(worker)

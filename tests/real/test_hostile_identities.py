@@ -83,7 +83,7 @@ def site(installation: Installation, folder: Path) -> Iterator[Site]:
     authority, users = Authority(folder), {}
     for name in ("alice", "bob"):
         own = authority.sign(name, subject=f"/CN={name}")
-        users[name] = ssl.create_default_context(cafile=str(authority.certificate))
+        users[name] = authority.context
         users[name].load_cert_chain(own.certificate, own.key)
     flags = (
         *authority.sign("gateway").flags(), "--ssl-ca-location", str(authority.certificate), "--gateway-id", "hostile",

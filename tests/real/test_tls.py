@@ -101,7 +101,7 @@ def test_f13_plain_text_to_the_gateway_and_tls_to_the_broker(cluster: Cluster, a
 
 def old_tls(gateway: RunningGateway, authority: Authority) -> None:
     with warnings.catch_warnings(action="ignore"):
-        context = ssl.create_default_context(cafile=str(authority.certificate))
+        context = authority.context
         context.minimum_version, context.maximum_version = ssl.TLSVersion.TLSv1, ssl.TLSVersion.TLSv1
         context.set_ciphers("ALL:@SECLEVEL=0")
         with pytest.raises(ssl.SSLError, match="tlsv1 alert protocol version"):
@@ -114,9 +114,8 @@ def plain_text(gateway: RunningGateway, authority: Authority) -> None:
 
 
 def another_name(gateway: RunningGateway, authority: Authority) -> None:
-    context = ssl.create_default_context(cafile=str(authority.certificate))
     with pytest.raises(ssl.SSLCertVerificationError, match="not valid for 'elsewhere'"):
-        context.wrap_socket(connected(gateway.address), server_hostname="elsewhere")
+        authority.context.wrap_socket(connected(gateway.address), server_hostname="elsewhere")
 
 
 def gone(gateway: RunningGateway, authority: Authority) -> None:
@@ -166,7 +165,6 @@ def test_f13_what_is_no_tls_of_today_is_refused_counted_and_counts_toward_the_li
 
 def test_a_load_balancers_header_comes_before_tls(cluster: Cluster, authority: Authority, pair: Pair, tmp_path: Path) -> None:
     flags = ("--proxy-protocol-from", "127.0.0.0/8", "--unauthenticated-timeout-ms", "1500", "--max-connections-per-ip", "1")
-    context = ssl.create_default_context(cafile=str(authority.certificate))
     with in_front(cluster, tmp_path, *pair.flags(), *flags) as gateway:
 
         def behind(source: str) -> RawClient:
@@ -175,7 +173,7 @@ def test_a_load_balancers_header_comes_before_tls(cluster: Cluster, authority: A
             held.sendall(header[:20])
             time.sleep(0.2)
             held.sendall(header[20:])
-            return RawClient(context.wrap_socket(held, server_hostname="127.0.0.1"), f"behind {source}")
+            return RawClient(authority.context.wrap_socket(held, server_hostname="127.0.0.1"), f"behind {source}")
 
         with behind("203.0.113.7") as first, behind("203.0.113.8") as second:
             assert first.api_versions("behind", "1").error_code == second.api_versions("behind", "1").error_code == 0

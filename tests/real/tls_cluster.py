@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -74,7 +73,7 @@ def upstream(authority: Authority) -> list[str]:
 
 
 def raw(gateway: RunningGateway, authority: Authority, client_id: str, own: Pair | None = None) -> RawClient:
-    context = ssl.create_default_context(cafile=str(authority.certificate))
+    context = authority.context
     if own:
         context.load_cert_chain(own.certificate, own.key)
     return RawClient(context.wrap_socket(connected(gateway.address), server_hostname="127.0.0.1"), client_id)
