@@ -69,10 +69,6 @@ def listed(broker: RunningBroker, *words: str) -> tuple[int, dict[str, dict[str,
     return ended.returncode, {row["application"]: row for row in json.loads(ended.stdout)}, ended.stderr
 
 
-def gateway_id(broker: RunningBroker) -> str:
-    return next(name for kind, name in statuses(broker.internal) if kind == "gateway")
-
-
 def test_clients_are_judged_by_what_the_gateway_saw(broker: RunningBroker, gateway: RunningGateway, tmp_path: Path) -> None:
     make_topic(broker.internal, TOPIC)
     work(gateway)
@@ -112,7 +108,7 @@ def test_clients_are_judged_by_what_the_gateway_saw(broker: RunningBroker, gatew
         status, found, _ = listed(broker, "--target", "3.9")
         assert status == 0 and found["ready-old"]["readiness"] == "fine"
 
-        records = connection_records(broker.internal, gateway_id(broker))
+        records = connection_records(broker.internal, gateway.address)
         present = Counter(record.client_id for record in records if record.kind == Kind.PRESENT)
         assert present["ready-old-1"] == 1, "a hundred requests of one version are one record"
         (of_old,) = [record for record in records if (record.client_id, record.kind) == ("ready-old-1", Kind.PRESENT)]
@@ -122,7 +118,7 @@ def test_clients_are_judged_by_what_the_gateway_saw(broker: RunningBroker, gatew
         asks(short, FETCH, 3)
 
     def at_its_end() -> list[Any]:
-        ends = connection_records(broker.internal, gateway_id(broker), kind=Kind.CLOSED, client_id="ready-short-1")
+        ends = connection_records(broker.internal, gateway.address, kind=Kind.CLOSED, client_id="ready-short-1")
         return [each.requested_versions for each in ends]
 
     until(at_its_end, [((FETCH, 3),)], why="a short connection says what it requested")
