@@ -10,7 +10,6 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 import pytest
 from conftest import RunningBroker
@@ -36,6 +35,7 @@ from clientscope.gateway.registry import ConnectionRegistry
 from clientscope.report.listing import csv_line
 from clientscope.session.state import Identity
 from clientscope.topic_values import clean
+from clientscope.wire.messages import ApiVersionsRequest
 
 LONG = "64K" + "x" * 65_533
 HARMFUL = "javascript:alert(1)"
@@ -178,7 +178,7 @@ def test_f36_the_gateway_logs_a_line_each_and_answers_json(broker: RunningBroker
             assert client.push_config(pushed).error_code in (0, 40)
         named = stack.enter_context(gateway.connect("named"))
         for text in INJECTIONS[:-1]:  # the broker takes none of these as a software's name
-            named.send(_renamed(text))
+            named.send(ApiVersionsRequest(version=4, client_software_name=text, client_software_version="1.0"))
             assert named.receive_frame()[4:6] == (42).to_bytes(2, "big")
         named.api_versions(LONG[:30_000], "1.0")  # of letters alone, so this it takes
         names = [LONG[:256], *("injecting" for _ in texts)]
@@ -194,9 +194,3 @@ def test_f36_the_gateway_logs_a_line_each_and_answers_json(broker: RunningBroker
     assert said and all(
         re.match(r"clientscope gateway: |\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} [A-Z]+ clientscope", line) for line in every(said)
     ), said
-
-
-def _renamed(name: str) -> Any:
-    from clientscope.wire.messages import ApiVersionsRequest
-
-    return ApiVersionsRequest(version=4, client_software_name=name, client_software_version="1.0")
