@@ -18,7 +18,7 @@ from forked import Gateway
 from groups import group_of
 from kafka import KafkaAdminClient
 from kafka.admin import ScramMechanism, UserScramCredentialUpsertion
-from observe import answers, gateway_connections, page
+from observe import answers, gateway_connections, make_topic, page
 from page_browser import Opens, started, watched
 from patience import LIMIT_S
 from places import TESTS
@@ -307,6 +307,13 @@ def gateway(broker: RunningBroker, tmp_path_factory: pytest.TempPathFactory) -> 
     log_dir = tmp_path_factory.mktemp("gateway")
     with running_gateway(broker.internal, broker.client, log_dir, listen=broker.advertised) as running:
         yield running
+
+
+@pytest.fixture(scope="module")
+def topic(broker: RunningBroker, request: pytest.FixtureRequest) -> str:
+    """One of a module's own, whose messages may be as long as a request."""
+    make_topic(broker.internal, request.module.__name__, **{"max.message.bytes": str(110 * 2**20)})
+    return str(request.module.__name__)
 
 
 @pytest.fixture(scope="session")

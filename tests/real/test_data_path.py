@@ -24,20 +24,12 @@ from http_attacks import connected
 from kafka.protocol.metadata import MetadataResponse
 from kafka.record import MemoryRecordsBuilder
 from listeners import taking
-from observe import WorkerMemory, connection_records, counts, make_topic, minor_faults, workers
+from observe import WorkerMemory, connection_records, counts, minor_faults, workers
 from patience import LIMIT_S, eventually, until
 
 from clientscope.client.raw import RawClient
 from clientscope.records.enums import Kind
 from clientscope.wire.messages import PushConfigResponse
-
-TOPIC = "test.data"
-
-
-@pytest.fixture(scope="module")
-def topic(broker: Any) -> str:
-    make_topic(broker.internal, TOPIC, **{"max.message.bytes": "20000000"})
-    return TOPIC
 
 
 def test_records_of_all_sizes_arrive_as_they_were_sent(gateway: Any, topic: str) -> None:
@@ -153,13 +145,13 @@ def test_f09_a_client_that_reads_no_more_costs_no_memory_and_gets_every_byte(gat
             producer.send(topic, os.urandom(8_000_000))
         producer.flush(LIMIT_S)
     with RawClient.connect(broker.client, "direct") as direct:
-        direct.socket.sendall(fetch(TOPIC, 0))
+        direct.socket.sendall(fetch(topic, 0))
         expected = hashlib.sha256(direct.receive_frame()[4:]).hexdigest()
     with gateway.named("slow-reader") as client:
         client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
         memory = WorkerMemory(gateway.pid)
         for correlation_id in range(10):
-            client.socket.sendall(fetch(TOPIC, correlation_id))
+            client.socket.sendall(fetch(topic, correlation_id))
         until(lambda: unread_bytes(broker.client) > 0)
         unread = [unread_bytes(broker.client)]
         for _ in range(3):  # before the broker's own connections.max.idle.ms, ten minutes, ends the connection

@@ -80,12 +80,6 @@ def test_f03_what_the_broker_serves_is_not_counted(gateway: Any, topic: str) -> 
     assert counts(gateway, "requests_unserved") == before
 
 
-@pytest.fixture(scope="module")
-def topic(broker: Any) -> str:
-    make_topic(broker.internal, TOPIC, **{"max.message.bytes": str(110 * MIB)})
-    return TOPIC
-
-
 @pytest.mark.faults
 def test_f07_a_frame_of_100_mib_that_begins_slowly_is_streamed(gateway: Any, topic: str) -> None:
     """The first MiB at some 64 KB/s, the rest as fast as it goes: half an hour's test in half a minute.

@@ -35,7 +35,6 @@ from observe import (
     count,
     counts,
     is_closed,
-    make_topic,
     metrics,
     parent,
     push_one,
@@ -49,14 +48,6 @@ from clientscope.local.process import free_port
 from clientscope.records.enums import Kind
 from clientscope.wire.codes import CONFIG_TOO_LARGE, INVALID_REQUEST
 from clientscope.wire.messages import ApiVersionsRequest, PushConfigResponse
-
-TOPIC = "test.gateway"
-
-
-@pytest.fixture(scope="module")
-def topic(broker: Any) -> str:
-    make_topic(broker.internal, TOPIC)
-    return TOPIC
 
 
 def test_four_clients_produce_and_consume_through_it_and_the_counts_are_the_brokers_own(gateway: Any, broker: Any, topic: str) -> None:
