@@ -138,23 +138,19 @@ class FranzGo(ProcessClient):
 
     name = "franz-go"
     codecs = ("gzip", "snappy", "lz4", "zstd")
+    program, software, module = "franz", "kgo", "github.com/twmb/franz-go"
 
     def __init__(self, address: str) -> None:
-        self.command = [str(_go_programs() / "franz")]
-        self.identity = ("kgo", locked_go_version("github.com/twmb/franz-go"))
+        self.command = [str(_go_programs() / self.program)]
+        self.identity = (self.software, locked_go_version(self.module))
         super().__init__(address)
 
 
-class Sarama(ProcessClient):
-    """As `FranzGo`."""
+class Sarama(FranzGo):
+    """As `FranzGo`, by another library."""
 
     name = "sarama"
-    codecs = ("gzip", "snappy", "lz4", "zstd")
-
-    def __init__(self, address: str) -> None:
-        self.command = [str(_go_programs() / "sarama")]
-        self.identity = ("sarama", locked_go_version("github.com/IBM/sarama"))
-        super().__init__(address)
+    program, software, module = "sarama", "sarama", "github.com/IBM/sarama"
 
 
 class KafkaJS(ProcessClient):
