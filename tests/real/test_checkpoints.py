@@ -59,6 +59,13 @@ class Rig(StreamJob):
         """Whether the job has said so, of clients' configurations."""
         return read_job(self.servers).position(query).get(CONFIGS) == dict(enumerate(ends))
 
+    def reads(self, client_id: str) -> None:
+        """A push, as the topic's only record, and stops once all has been read."""
+        with self.running("first"):
+            self.push(client_id)
+            for query in ("live", "history_pushes"):
+                until(lambda query=query: self.has_read(query, 1))  # type: ignore[misc]
+
     def expire(self, before: int) -> None:
         """Takes away the records before an offset of partition 0 of the pushes' topic, as retention would, did it have any."""
         with kafka.KafkaAdminClient(bootstrap_servers=self.servers) as admin:
@@ -191,10 +198,7 @@ def test_f23_queries_with_damaged_checkpoints_begin_anew_where_they_were(rig: Ri
 
 
 def test_f24_records_that_expired_unread_are_counted_and_passed_over(rig: Rig) -> None:
-    with rig.running("first"):
-        rig.push("read")
-        for query in ("live", "history_pushes"):
-            until(lambda query=query: rig.has_read(query, 1))  # type: ignore[misc]
+    rig.reads("read")
     rig.push("expired-1", "expired-2", "kept")
     rig.expire(before=3)
     with rig.running("second"):
@@ -218,10 +222,7 @@ def test_f24_records_that_expired_unread_are_counted_and_passed_over(rig: Rig) -
 
 
 def test_f24_a_topic_that_was_made_again_is_read_from_its_beginning(rig: Rig) -> None:
-    with rig.running("first"):
-        rig.push("old")
-        for query in ("live", "history_pushes"):
-            until(lambda query=query: rig.has_read(query, 1))  # type: ignore[misc]
+    rig.reads("old")
     rig.make_topic_again()
     rig.push("new-0", "new-1", "new-2")  # so many that offsets alone would show nothing
     with rig.running("second"):
@@ -258,9 +259,7 @@ def test_a_reset_is_taken_by_a_job_that_runs_and_partitions_that_were_added_are_
 
 def test_f25_a_job_of_other_versions_continues(rig: Rig) -> None:
     """What an earlier release left lacks a field, or has one more; Spark's own files are the same in all releases (`test_sparks`)."""
-    with rig.running("first"):
-        rig.push("a")
-        until(lambda: rig.has_read("live", 1))
+    rig.reads("a")
     state = read_job(rig.servers)
     start = json.loads(state.starts["live"].model_dump_json())
     del start["lost"]
