@@ -39,11 +39,6 @@ def broker(sasl_broker: RunningBroker) -> RunningBroker:
     return sasl_broker
 
 
-@pytest.fixture(scope="module")
-def gateway(sasl_gateway: RunningGateway) -> RunningGateway:
-    return sasl_gateway
-
-
 def unsecured_token(subject: str) -> str:
     """An unsigned JWT (RFC 7515, appendix A.5), which Kafka's default validator takes."""
     claims = {"sub": subject, "exp": time.time() + 3600}
@@ -74,11 +69,11 @@ ACCEPTED = {
 }
 
 
-def test_clientscope_push_as_the_applications_own_user(broker: RunningBroker, gateway: RunningGateway, tmp_path: Path) -> None:
+def test_clientscope_push_as_the_applications_own_user(broker: RunningBroker, sasl_gateway: RunningGateway, tmp_path: Path) -> None:
     path = tmp_path / "client.properties"
     login = f'org.apache.kafka.common.security.scram.ScramLoginModule required username="bob" password="{PASSWORD}";'
     path.write_text(
-        f"bootstrap.servers={gateway.address}\nsecurity.protocol=SASL_PLAINTEXT\nsasl.mechanism=SCRAM-SHA-256\n"
+        f"bootstrap.servers={sasl_gateway.address}\nsecurity.protocol=SASL_PLAINTEXT\nsasl.mechanism=SCRAM-SHA-256\n"
         f"sasl.jaas.config={login}\nclient.id=pushed-from-a-file\nconfig.push.allowed.keys=acks,sasl.jaas.config\n"
     )
     flags = ("--kafka-security-protocol", "SASL_PLAINTEXT", "--kafka-sasl-mechanism", "SCRAM-SHA-256", "--kafka-sasl-username", "bob")
@@ -103,10 +98,12 @@ def test_clientscope_push_as_the_applications_own_user(broker: RunningBroker, ga
 
 @pytest.mark.long
 @pytest.mark.timeout(1200)
-def test_f12_real_clients_authenticate_ten_times_on_one_connection(broker: RunningBroker, gateway: RunningGateway) -> None:
+def test_f12_real_clients_authenticate_ten_times_on_one_connection(broker: RunningBroker, sasl_gateway: RunningGateway) -> None:
     """They begin anew half a second before a short session ends, which a busy machine may take from them."""
     failed: list[Any] = []
-    producers = [confluent_kafka.Producer(librdkafka(gateway, mechanism, mechanism, **credentials(mechanism))) for mechanism in ACCEPTED]
+    producers = [
+        confluent_kafka.Producer(librdkafka(sasl_gateway, mechanism, mechanism, **credentials(mechanism))) for mechanism in ACCEPTED
+    ]
     ends = time.monotonic() + 10.8 * REAUTHENTICATE_MS / 1000
     sent = 0
     while time.monotonic() < ends:
@@ -141,9 +138,9 @@ def authenticated(client: RawClient, password: str = PASSWORD) -> int:
 
 
 @pytest.mark.faults
-def test_f12_ten_authentications_on_one_connection(broker: RunningBroker, gateway: RunningGateway) -> None:
+def test_f12_ten_authentications_on_one_connection(broker: RunningBroker, sasl_gateway: RunningGateway) -> None:
     begins = time.monotonic()
-    with gateway.named("again") as client:
+    with sasl_gateway.named("again") as client:
         for number in range(max(10, 2 * REAUTHENTICATE_MS // 1000)):
             assert authenticated(client) == 0, number
             assert push_one(client) == 0, number
@@ -158,24 +155,24 @@ def test_f12_ten_authentications_on_one_connection(broker: RunningBroker, gatewa
 
 
 @pytest.mark.parametrize("steps", ["none", "names", "wrong_password"])
-def test_f12_a_push_before_authentication_has_succeeded_closes(broker: RunningBroker, gateway: RunningGateway, steps: str) -> None:
+def test_f12_a_push_before_authentication_has_succeeded_closes(broker: RunningBroker, sasl_gateway: RunningGateway, steps: str) -> None:
     client_id = f"early-{steps}"
-    with gateway.connect(client_id) as client:
+    with sasl_gateway.connect(client_id) as client:
         if steps == "names":
             assert client.api_versions("early", "1.0").error_code == 0
         if steps == "wrong_password":
             assert authenticated(client, "wrong") == 58
         with pytest.raises(ConnectionError):
             push_one(client)
-    until(lambda: ("early", "1.0") not in gateway.connections)
+    until(lambda: ("early", "1.0") not in sasl_gateway.connections)
     assert all(record.principal is None for record in connection_records(broker.internal, client_id=client_id))
-    with gateway.named(client_id, "late") as client:
+    with sasl_gateway.named(client_id, "late") as client:
         assert authenticated(client) == 0
         assert push_one(client) == 0
 
 
-def test_bare_tokens_of_handshake_v0(broker: RunningBroker, gateway: RunningGateway) -> None:
-    with gateway.connect("oldest") as client:
+def test_bare_tokens_of_handshake_v0(broker: RunningBroker, sasl_gateway: RunningGateway) -> None:
+    with sasl_gateway.connect("oldest") as client:
         assert client.request(SaslHandshakeRequest(version=0, mechanism="PLAIN"), SaslHandshakeResponse).error_code == 0
         client.send_frame(f"\0alice\0{PASSWORD}".encode())
         assert client.receive_frame() == b""
@@ -198,10 +195,10 @@ def test_f08_who_does_not_authenticate_in_time_is_closed(broker: RunningBroker, 
         assert good.api_versions("good", "1.0").error_code == 0
 
 
-def test_f12_nothing_of_sasl_is_on_a_topic_or_in_a_log(broker: RunningBroker, gateway: RunningGateway) -> None:
+def test_f12_nothing_of_sasl_is_on_a_topic_or_in_a_log(broker: RunningBroker, sasl_gateway: RunningGateway) -> None:
     """After the tests before it: passwords, SCRAM's messages (RFC 5802), and tokens (RFC 7628), as they are and as a log may show them."""
     for mechanism in ACCEPTED:
-        by_librdkafka(gateway.address, TOPIC, b"last", **librdkafka(gateway, "last", mechanism, **credentials(mechanism)))
+        by_librdkafka(sasl_gateway.address, TOPIC, b"last", **librdkafka(sasl_gateway, "last", mechanism, **credentials(mechanism)))
     with kafka.KafkaAdminClient(bootstrap_servers=broker.internal) as admin:
         ours = [topic for topic in admin.list_topics() if topic.startswith("clientscope.")]
     assert {CONFIGS, CONNECTIONS} <= set(ours)
