@@ -171,16 +171,6 @@ def test_f12_a_push_before_authentication_has_succeeded_closes(broker: RunningBr
         assert push_one(client) == 0
 
 
-def test_bare_tokens_of_handshake_v0(broker: RunningBroker, sasl_gateway: RunningGateway) -> None:
-    with sasl_gateway.connect("oldest") as client:
-        assert client.request(SaslHandshakeRequest(version=0, mechanism="PLAIN"), SaslHandshakeResponse).error_code == 0
-        client.send_frame(f"\0alice\0{PASSWORD}".encode())
-        assert client.receive_frame() == b""
-        assert client.api_versions("oldest", "0.10").error_code == 0
-        assert push_one(client) == 0
-    until(lambda: any(r.principal == "User:alice" for r in connection_records(broker.internal, client_id="oldest")))
-
-
 def test_f08_who_does_not_authenticate_in_time_is_closed(broker: RunningBroker, tmp_path: Path) -> None:
     """The broker has answered it, but not accepted it."""
     flags = ("--unauthenticated-timeout-ms", "1000")
