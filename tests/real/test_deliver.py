@@ -44,13 +44,13 @@ class Deliver:
     processes: Fleet
     metrics_url: str
 
-    def arguments(self, *more: str) -> list[str]:
-        return ["deliver", *more, "--bootstrap-servers", self.broker.internal]
-
-    def start(self, name: str = "deliver", sign: str = ": ready") -> None:
+    def start(self, name: str = "deliver") -> None:
         address = self.metrics_url.split("/")[2] if name == "deliver" else "127.0.0.1:0"
-        self.processes.start(name, *self.arguments(), "--receivers", str(self.folder / "receivers.toml"), "--metrics-listen", address)
-        self.processes.await_ready(name, sign)
+        self.processes.start(
+            name, "deliver", "--bootstrap-servers", self.broker.internal, "--receivers", str(self.folder / "receivers.toml"),
+            "--metrics-listen", address,
+        )  # fmt: skip
+        self.processes.await_ready(name)
 
     def write(self, *findings: Finding) -> None:
         with closing(TopicWriter(self.broker.internal, FINDINGS)) as writer:
@@ -141,7 +141,7 @@ def test_f31_f32_a_storm_is_a_message_and_a_kill_in_mid_send_loses_and_repeats_n
         receivers = [hook(name, server, tmp_path, "AN8*", 3) for name, server in (("well", well), ("struck", struck), ("dead", dead))]
         storm = [made(0x80000 + number, code="AN801") for number in range(MANY)]
         with delivering(spare, tmp_path, *receivers) as running:
-            running.start("copy", ": ready")
+            running.start("copy")
             running.write(*storm)
             assert eventually(lambda: told(well, "firing") == MANY), running.log()
             assert len(well.got) <= 4, "a message or two from each copy"
