@@ -195,9 +195,6 @@ def configuration(settings: StreamSettings, master: str) -> dict[str, str]:
         # A live batch has some dozens of rows: to generate code for them anew in each task costs more than it saves.
         "spark.sql.codegen.wholeStage": "false",
         "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-        # A task writes to its Python worker in small pieces. Over TCP each task waits 40 ms in the middle of them, until the worker's side
-        # acknowledges (Nagle's algorithm and delayed acknowledgements). Spark 4.1 and later; earlier ones know TCP alone.
-        "spark.python.unix.domain.socket.enabled": "true",
         # Each step of a kernel costs some microseconds, whatever it is for: of 1,000 pushes nearly half of the time. A fifth of what a task
         # reads of a backlog. By bytes too, since a record on the topic may have a megabyte.
         "spark.sql.execution.arrow.maxRecordsPerBatch": str(release(pyspark.__version__).arrow_batch),
@@ -215,5 +212,9 @@ def configuration(settings: StreamSettings, master: str) -> dict[str, str]:
         found |= {
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
+            # A task writes to its Python worker in small pieces. Over TCP each task waits 40 ms in the middle of them, until the worker's
+            # side acknowledges (Nagle's algorithm and delayed acknowledgements). Spark 4.1 and later; earlier ones know TCP alone. Not on a
+            # cluster: the folder of a YARN container is longer than the address of a socket may be.
+            "spark.python.unix.domain.socket.enabled": "true",
         }
     return found
