@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from clientscope.catalog import sensitive
 from clientscope.errors import RecordError
 from clientscope.records.enums import ValueState
+from clientscope.records.fields import Version
 
 NAME_LENGTH = 256
 """Longest name kept of anything that a client chose, in characters."""
@@ -55,7 +56,7 @@ class TopicValue(Value):
         version: of its format. Fields may come without a new one; it changes with what readers of the earlier one would get wrong.
     """
 
-    version: Literal[1] = 1
+    version: Version = 1
 
 
 class Setting(Value):

@@ -6,6 +6,7 @@ import json
 import threading
 import urllib.request
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +15,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from clientscope.errors import RecordError
 from clientscope.findings.record import Finding
 from clientscope.findings.wording import unmarked
 from clientscope.kafka.reader import TopicReader
@@ -83,7 +85,8 @@ class DemoWatch:
                         if partition.topic == GAUGES:
                             self._gauge(message.key, message.value)
                         elif partition.topic == FINDINGS:
-                            self._finding(message.key, message.value)
+                            with suppress(RecordError):  # somebody else's, which is passed over
+                                self._finding(message.key, message.value)
                         elif message.value is not None:
                             self._result(json.loads(message.value))
 

@@ -82,7 +82,7 @@ def _reason(error: ValidationError) -> str:
     if not place:
         return "not_json" if found[0]["type"] == "json_invalid" else "not_an_object"
     # A newer format may differ in any field, so its version is what matters.
-    if any(each["loc"] == ("version",) and each["type"] == "literal_error" for each in found):
+    if any(each["loc"] == ("version",) and each["type"] != "missing" for each in found):
         return "unknown_version"
     return _invalid(str(place[0]))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, WithJsonSchema
 
 Int32 = Annotated[int, Field(ge=-(2**31), le=2**31 - 1)]
 Id32 = Annotated[int, Field(ge=0, le=2**31 - 1)]
@@ -22,7 +22,7 @@ ClientKey = Annotated[str, Field(max_length=2_048)]
 Uuid = Annotated[str, Field(pattern="^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")]
 Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 SecurityProtocol = Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]
-Version = Literal[1]
+Version = Annotated[int, Field(strict=True, ge=1, le=1), WithJsonSchema({"const": 1, "type": "integer"})]
 """Of a record's format. Fields may come, which readers that don't know them ignore; another version is for what they would get wrong."""
 
 READ = ConfigDict(strict=True, extra="ignore")

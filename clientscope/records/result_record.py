@@ -46,10 +46,14 @@ class PushResult:
 
     Attributes:
         topic, partition, offset: where the push is.
-        appended_ms: when Kafka took the push, in ms since the epoch; received_ms: when the gateway did.
+        appended_ms: when Kafka took the push, in ms since the epoch.
+        received_ms: when the gateway did.
         application: a JSON list of the principal, client.id and group.id.
-        settings: how many the push has; redacted: how many of these have no value.
-        rules: those that fired, and why; passed, not_evaluable: codes of those that found nothing, and of those that couldn't judge.
+        settings: how many the push has.
+        redacted: how many of these have no value.
+        rules: those that fired, and why.
+        passed: codes of those that found nothing.
+        not_evaluable: codes of those that couldn't judge.
         client: the key of the push, which is its client's, and the record's own.
         client_type: which of Kafka's clients it is; None where that isn't known.
         member: its group.instance.id; None where it has none, or it was redacted.

@@ -13,11 +13,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from types import MappingProxyType
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from clientscope.clock import now_ms
+from clientscope.records.fields import Version
 from streaming.checkpoints.topics_now import Extents, Offsets
 
 log = logging.getLogger(__name__)
@@ -33,7 +34,7 @@ class JobRecord(BaseModel):
 
     model_config = ConfigDict(frozen=True)
     kind: ClassVar[str]
-    version: Literal[1] = 1
+    version: Version = 1
 
     @property
     def place(self) -> tuple[str | int, ...]:

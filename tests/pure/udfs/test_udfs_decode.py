@@ -61,6 +61,8 @@ HOSTILE: dict[str, tuple[str, bytes | None]] = {
     "a newer version that differs": ("unknown_version", b'{"version":7}'),
     "no version": ("invalid_version", put(b'"version":1,', b"")),
     "a version as text": ("unknown_version", put(b'"version":1', b'"version":"1"')),
+    "a version that is true": ("unknown_version", put(b'"version":1', b'"version":true')),
+    "a version with a fraction": ("unknown_version", put(b'"version":1', b'"version":1.0')),
     "400 digits": ("invalid_broker_id", put(BROKER, b'"broker_id":' + b"9" * 400)),
     "100,000 digits": ("not_json", put(BROKER, b'"broker_id":' + b"9" * 100_000)),
     "a long name": ("invalid_client_id", changed(PUSHED, client_id="x" * 1_025)),
