@@ -69,6 +69,7 @@ _STOP_LIMIT_S = 20.0
 _REPLACED_S = 1.0
 """A newer job waits `streaming.checkpoints.job_topic.HANDOVER_S` for this one."""
 
+_WORKERS_S = 5.0
 _STUCK_S = 60.0
 _REPORT_S = 5.0
 """How often Spark is asked for its reports, each of which it writes as JSON: more often would cost the queries time."""
@@ -151,7 +152,8 @@ def _run_on(
         os.environ.update(kafka.java_environment())  # the JVM inherits it; an option would be shown in plans and logs
         with children_ignore_sigterm():  # the JVM has to outlive the queries' last batches, and ends with this process
             spark = session(settings, _jars(settings))
-    threading.Thread(target=start_workers, args=(spark,), name="start-workers", daemon=True).start()
+    workers = threading.Thread(target=start_workers, args=(spark,), name="start-workers", daemon=True)
+    workers.start()
     try:
         # Only now that Spark runs: one that can't start must not end another.
         if stop.wait(0) or stop.wait(_taken_over(checkpoints.topic, kafka)):
@@ -186,6 +188,7 @@ def _run_on(
             status.stop()
             stop_pages()
     finally:
+        workers.join(_WORKERS_S)  # the JVM writes errors of a task that is cut off
         spark.stop()
 
 

@@ -122,6 +122,7 @@ class FindingsPublisher:
         with self._lock:
             self._note(clock.now_ms())
         self._opened.close()
+        gc.unfreeze()  # or what it has kept would stay for good: another start reads all of it again
 
     def _publish(self) -> None:
         now_ms = clock.now_ms()

@@ -33,9 +33,8 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 import pyspark
-from py4j.protocol import Py4JError, Py4JJavaError
+from py4j.protocol import Py4JJavaError
 from pyspark import SparkConf, SparkContext, TaskContext
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import pandas_udf
 from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
@@ -82,9 +81,9 @@ def has_class(spark: SparkSession, name: str) -> bool:
 def start_workers(spark: SparkSession) -> None:
     """Has Spark start its Python workers' daemon, whose imports take some seconds of a core, before the first record needs it.
 
-    From a thread of its own. What fails here fails again, and is reported, where it matters.
+    From a thread of its own. What fails here fails again, and is reported, where it matters; or the session has stopped.
     """
-    with suppress(PySparkException, Py4JError):
+    with suppress(Exception):
         spark.range(1).select(pandas_udf(_same, "long")("id")).collect()
 
 

@@ -110,14 +110,13 @@ class LiveQuery(Running):
             self._taken = {partition: first for partition, (first, _) in {**self._inputs, **self._results}.items()}
             self._ends = opened.enter_context(closing(TopicEnds(kafka, CONNECTIONS, *FOLLOWED)))
             self._gauges = opened.enter_context(closing(GaugesPublisher(kafka, job.conditions)))
-            self._stopping = threading.Event()
-            self._thread = threading.Thread(target=self._follow, name="engines", daemon=True)
-            self._thread.start()  # it reads what is there while Spark makes the query
-            opened.callback(self._end_following)
             beginning = job.checkpoints.begin("live")
             rows = passed(job, _in_few_tasks(source(job, "live", beginning, with_keys=True)))
             writer = rows.writeStream.format("kafka").options(**sink_options(kafka), **_LARGE_REQUESTS)
             self.query = start(writer, "live", beginning.location, _INTERVAL_S)
+            self._stopping = threading.Event()
+            self._thread = threading.Thread(target=self._follow, name="engines", daemon=True)
+            self._thread.start()
             self._opened = opened.pop_all()
 
     def tick(self) -> None:
@@ -168,11 +167,9 @@ class LiveQuery(Running):
 
     def close(self) -> None:
         """After the query has stopped."""
-        self._opened.close()
-
-    def _end_following(self) -> None:
         self._stopping.set()
         self._thread.join(_ANSWER_S)
+        self._opened.close()
 
     def _follow(self) -> None:
         try:

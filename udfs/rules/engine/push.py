@@ -28,8 +28,8 @@ from clientscope.records.enums import Origin
 MOST_SEARCHED = 1_024
 """Distinct unknown names of a batch, or of a file, for which the name that is meant is looked for: a tenth of a second of a core."""
 NOT_SEARCHED = f"not looked up: more than {MOST_SEARCHED:,} names are unknown"
-_LONGEST_REMEMBERED = 4_096
-"""Characters of a push's names together that are remembered: nobody can fill the memory with them."""
+_MOST_REMEMBERED, _LONGEST_REMEMBERED = 128, 4_096
+"""Names of a push, and their characters together, that are remembered: nobody can fill the memory with them."""
 _CONSUMERS = {ClientType.CONSUMER, ClientType.SHARE_CONSUMER}
 _ADMIN_NUMBERS = frozenset(DEFAULT_KEYS[ClientType.ADMIN]) - v.IDENTIFIERS
 
@@ -374,7 +374,7 @@ class Names(NamedTuple):
         names: what they mean.
         candidates, shared, client_type, keys, judgements: a `Push` has them.
         unknown: those for which another name may be meant, with their place.
-        by_state: the places of those that are such to the client, but for plainly known ones.
+        by_state: the places of those that are such to the client.
         allowed: what the library takes, where that is only some values.
         changing: where the newest release takes other values: the setting, and by kind of client what it takes then.
     """
@@ -397,8 +397,8 @@ def names_of(software: v.KnownSoftware, raw: tuple[str, ...], complete: bool, cl
     Args:
         client_type: None where it is inferred.
     """
-    of = _names_of if sum(map(len, raw)) <= _LONGEST_REMEMBERED else _names_of.__wrapped__
-    return of(software, raw, complete, client_type)
+    is_usual = len(raw) <= _MOST_REMEMBERED and sum(map(len, raw)) <= _LONGEST_REMEMBERED
+    return (_names_of if is_usual else _names_of.__wrapped__)(software, raw, complete, client_type)
 
 
 @lru_cache(maxsize=256)
