@@ -24,6 +24,7 @@ from clientscope.profiles import APACHE, Profile, Thresholds
 from clientscope.profiles.client_patterns import ClientPattern
 from clientscope.profiles.thresholds import ProfileChoice
 from clientscope.records.enums import Origin, ValueState
+from udfs.rules.engine import push as engine
 from udfs.rules.engine.push import SettingOf
 from udfs.rules.engine.rule import FIRED, NOT_EVALUABLE, PASSED
 from udfs.rules.registry import RULES
@@ -307,3 +308,10 @@ def test_names_without_end_are_not_remembered() -> None:
     for turn in range(20):
         vocabulary.name(None, f"a.{turn}".ljust(10_000, "x"), False)
     assert vocabulary._name.cache_info().currsize == before
+
+
+@pytest.mark.parametrize("names", [("x" * 4_097,), tuple(map(str, range(129)))], ids=["long", "many"])
+def test_names_that_would_fill_the_memory_are_not_remembered(names: tuple[str, ...]) -> None:
+    before = engine._names_of.cache_info().currsize
+    push_of(config_record(*(setting(name, "1") for name in names)))
+    assert engine._names_of.cache_info().currsize == before
