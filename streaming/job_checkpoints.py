@@ -66,7 +66,7 @@ class Checkpoints:
         self._spark_version = spark_version
         self._report_lost = report_lost
         self._begun: dict[str, str] = {}
-        self._has_no_ids = False
+        self._said_no_ids = False
         self._job_topic_id: str | None = None
 
     def begin(self, query: str) -> Beginning:
@@ -174,8 +174,8 @@ class Checkpoints:
     def _current(self, query: str) -> QueryStart:
         """Its start; a new one where there is none, or where a topic is another one than it was then."""
         start, ids = self.topic.read().starts.get(query), topics_now.ask(self._kafka, PLANS[query].topics).ids
-        if None in ids.values() and not self._has_no_ids:
-            self._has_no_ids = True
+        if None in ids.values() and not self._said_no_ids:
+            self._said_no_ids = True
             log.warning(
                 "the brokers give topics no ids (KIP-516, Kafka 2.8): a topic that was deleted and made again is recognised only while it"
                 " holds fewer records than were read of the old one"

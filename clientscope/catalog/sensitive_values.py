@@ -126,7 +126,7 @@ _LONGEST_WITHOUT_SECRET = 512
 _QUALIFIED_CLASS, _CAPITAL = re.compile(QUALIFIED_CLASS), re.compile("[A-Z]")
 _HINT = re.compile(HINT)
 _NUMBERS = re.compile("[0-9.]{1,15}")
-"""An IPv4 address, a version, a number: no shape has none but these, and no other reading is so short."""
+"""An IPv4 address, a version, a number: every shape has other characters too, and an encoded text is longer."""
 _SHAPES = tuple(
     (name, re.compile(shape.hint), re.compile(shape.pattern), shape.bare, re.compile(shape.innocent), shape.random)
     for name, shape in SHAPES.items()

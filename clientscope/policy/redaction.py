@@ -76,7 +76,7 @@ class ClientNames:
         """A record that was read, without a name that may not be shown: others may write to the topic too. Its settings stay."""
         changed: dict[str, Any] = {
             field: hidden_name(name, self.key)
-            for field, random_too in _fields_of(type(record))  # type: ignore[arg-type]
+            for field, random_too in _fields_of(type(record))  # type: ignore[arg-type]  # a class is hashable
             if (name := getattr(record, field)) and judge_name(name, random_too) is not ValueState.PRESENT
         }
         if counts := getattr(record, "counts", ()):

@@ -242,8 +242,8 @@ _Partition = tuple[bool, int]
 class AppendTimes:
     """The newest time so far of each partition of both topics, and the offset up to which that was read.
 
-    At a start results of one partition are read by offset only where their own topic has one: a record that is read behind a later one of
-    its partition has its own time alone.
+    Results of one partition of pushes come by offset only where their own topic has one partition. A record that is read behind a later one
+    of its partition has its own time alone.
     """
 
     def __init__(self) -> None:

@@ -94,3 +94,10 @@ def test_checkpoints_in_a_store_are_written_as_spark_writes_them_there() -> None
     for checkpoint_dir, is_ours in (("checkpoints", True), ("hdfs://namenode:8020/c", False), ("s3a://bucket/c", False)):
         settings = StreamSettings.model_validate({"bootstrap_servers": "127.0.0.1:1", "checkpoint_dir": checkpoint_dir})
         assert [key in configuration(settings, master) for master in ("local[2]", "spark://m:7077", "yarn")] == [is_ours] * 3
+
+
+def test_only_local_mode_talks_to_python_over_unix_sockets(tmp_path: Path) -> None:
+    """On a cluster their folder is the executor's, whose name may be too long for a socket's address, and open to others."""
+    settings = StreamSettings(bootstrap_servers="127.0.0.1:1", checkpoint_dir=str(tmp_path), history_dir=str(tmp_path))
+    asked = {master: configuration(settings, master) for master in ("local[2]", "spark://m:7077", "yarn")}
+    assert [master for master, of in asked.items() if "spark.python.unix.domain.socket.enabled" in of] == ["local[2]"]

@@ -93,6 +93,7 @@ class Push:
         client_type: None where it isn't known, or several share the settings.
         keys: each setting's key; None where Kafka has none of that name, or of that client's.
         judgements: what each setting's name is to the client; None where the library is unknown.
+        unknown: the unknown names for which another may be meant, each with the place of its setting.
         values: effective values by Kafka's key.
         was_seen: whether others saw it of a client's requests.
         whole: whether it holds all of KIP-1324's keys that have a value, so that what isn't there has none.
@@ -113,9 +114,9 @@ class Push:
         # Others saw it of a client's requests: nobody wrote its settings so, and the client runs with them.
         self.was_seen = self.record.origin in (Origin.OBSERVED, Origin.REQUEST_LOG)
         self.software = v.software(self.record.client_software_name, self.record.client_software_version)
-        self._names = names_of(self.software, tuple([each.key for each in self.settings]), complete, client_type)
+        self._names = _names_of(self.software, tuple([each.key for each in self.settings]), complete, client_type)
         self.candidates, self.shared, self.client_type = self._names.candidates, self._names.shared, self._names.client_type
-        self.keys, self.judgements = self._names.keys, self._names.judgements
+        self.keys, self.judgements, self.unknown = self._names.keys, self._names.judgements, self._names.unknown
         self.values = dict(self._parsed())
         self.whole = complete
         self._left_out: set[int] = set()
@@ -254,11 +255,6 @@ class Push:
         setting = self.settings[held.place]
         return hidden(setting, key, held.origin) if setting.value is None else SettingOf(key, setting.value, held.origin)
 
-    @property
-    def unknown(self) -> Mapping[str, int]:
-        """The unknown names for which another may be meant, each with the place of its setting."""
-        return self._names.unknown
-
     def search(self, looked_for: set[tuple[object, ...]]) -> None:
         """Looks for the names that are meant.
 
@@ -372,8 +368,7 @@ class Names(NamedTuple):
 
     Attributes:
         names: what they mean.
-        candidates, shared, client_type, keys, judgements: a `Push` has them.
-        unknown: those for which another name may be meant, with their place.
+        candidates, shared, client_type, keys, judgements, unknown: a `Push` has them.
         by_state: the places of those that are such to the client.
         allowed: what the library takes, where that is only some values.
         changing: where the newest release takes other values: the setting, and by kind of client what it takes then.
@@ -391,18 +386,18 @@ class Names(NamedTuple):
     changing: Mapping[int, Sequence[tuple[KnownSetting, str, Allowed]]]
 
 
-def names_of(software: v.KnownSoftware, raw: tuple[str, ...], complete: bool, client_type: ClientType | None) -> Names:
+def _names_of(software: v.KnownSoftware, raw: tuple[str, ...], complete: bool, client_type: ClientType | None) -> Names:
     """The names of a push's settings. All clients of one kind push the same ones, so the last are remembered.
 
     Args:
         client_type: None where it is inferred.
     """
     is_usual = len(raw) <= _MOST_REMEMBERED and sum(map(len, raw)) <= _LONGEST_REMEMBERED
-    return (_names_of if is_usual else _names_of.__wrapped__)(software, raw, complete, client_type)
+    return (_read_names if is_usual else _read_names.__wrapped__)(software, raw, complete, client_type)
 
 
 @lru_cache(maxsize=256)
-def _names_of(software: v.KnownSoftware, raw: tuple[str, ...], complete: bool, client_type: ClientType | None) -> Names:
+def _read_names(software: v.KnownSoftware, raw: tuple[str, ...], complete: bool, client_type: ClientType | None) -> Names:
     dialect, release = software.dialect, software.release
     names = [v.name(dialect, each, complete) for each in raw]
     candidates, shared = _inferred([each.keys[None] for each in names]) if client_type is None else (frozenset({client_type}), False)

@@ -94,6 +94,13 @@ def test_a_value_that_the_newest_release_refuses_is_shown_with_what_it_takes(def
     ]
 
 
+def test_setting_that_several_kinds_of_client_have_is_outdated_once() -> None:
+    record = config_record(
+        setting("client.dns.lookup", "default"), client_software_name="apache-kafka-java", client_software_version="2.8.2"
+    )
+    assert [each.key for each in push_of(record).outdated()] == ["client.dns.lookup"]
+
+
 @pytest.mark.parametrize("refusal", REFUSALS, ids=lambda refusal: refusal.because)
 def test_a_refusals_data_are_sound(refusal: Refusal) -> None:
     """tests/real holds the checks against the libraries themselves."""

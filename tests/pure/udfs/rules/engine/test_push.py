@@ -312,6 +312,6 @@ def test_names_without_end_are_not_remembered() -> None:
 
 @pytest.mark.parametrize("names", [("x" * 4_097,), tuple(map(str, range(129)))], ids=["long", "many"])
 def test_names_that_would_fill_the_memory_are_not_remembered(names: tuple[str, ...]) -> None:
-    before = engine._names_of.cache_info().currsize
+    before = engine._read_names.cache_info().currsize
     push_of(config_record(*(setting(name, "1") for name in names)))
-    assert engine._names_of.cache_info().currsize == before
+    assert engine._read_names.cache_info().currsize == before
