@@ -16,9 +16,9 @@ from pathlib import Path
 from uuid import UUID
 
 from clientscope.catalog.configs import TYPES
-from clientscope.records.codec import encode
-from clientscope.records.config_record import ClientConfigRecord
-from clientscope.records.enums import Origin, PrincipalSource
+from clientscope.model.codec import encode
+from clientscope.model.push import ClientConfigRecord
+from clientscope.model.enums import Origin, PrincipalSource
 
 ROOT = Path(__file__).parents[1]
 BINARY = "e9f0bc3"

@@ -26,9 +26,9 @@ from bench.rules import fleet
 from clientscope.digest import DigestKey
 from clientscope.findings.conditions import Conditions
 from clientscope.profiles import Thresholds
-from clientscope.records.enums import Kind
-from clientscope.records.result_record import PushResult
-from clientscope.records.topics import CONFIGS, CONNECTIONS
+from clientscope.model.enums import Kind
+from clientscope.model.result import PushResult
+from clientscope.model.topics import CONFIGS, CONNECTIONS
 from streaming.findings.engine import FindingsEngine
 from streaming.findings.entry import Policy
 

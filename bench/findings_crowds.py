@@ -17,10 +17,10 @@ from clientscope.digest import DigestKey
 from clientscope.findings.conditions import Conditions
 from clientscope.findings.fingerprints import application_key
 from clientscope.profiles import Thresholds
-from clientscope.records.enums import Kind
-from clientscope.records.input_record import InputRecord
-from clientscope.records.result_record import PushResult
-from clientscope.records.topics import CONFIGS, CONNECTIONS
+from clientscope.model.enums import Kind
+from clientscope.model.input import InputRecord
+from clientscope.model.result import PushResult
+from clientscope.model.topics import CONFIGS, CONNECTIONS
 from streaming.findings.engine import FindingsEngine
 from streaming.findings.entry import Policy
 

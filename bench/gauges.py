@@ -18,9 +18,9 @@ from bench.records import passed, taken
 from clientscope.garbage import settle
 from clientscope.gateway.place import GatewayPlace
 from clientscope.gateway.registry import ConnectionRegistry
-from clientscope.records.codec import encode
-from clientscope.records.input_record import InputRecord
-from clientscope.records.topics import CONNECTIONS
+from clientscope.model.codec import encode
+from clientscope.model.input import InputRecord
+from clientscope.model.topics import CONNECTIONS
 from clientscope.session.state import Identity
 from streaming.gauges import Gauges
 

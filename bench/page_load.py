@@ -11,9 +11,9 @@ from typing import Any
 
 from bench import records
 from clientscope.clock import now_ms
-from clientscope.records.connection_record import SeriesCount
-from clientscope.records.enums import Kind
-from clientscope.records.topics import CONFIGS, CONNECTIONS, FINDINGS, GAUGES
+from clientscope.model.connection import SeriesCount
+from clientscope.model.enums import Kind
+from clientscope.model.topics import CONFIGS, CONNECTIONS, FINDINGS, GAUGES
 from sinks.dashboard.state.known import TopicRecord
 from sinks.dashboard.state.state import State
 

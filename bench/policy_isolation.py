@@ -31,10 +31,10 @@ from rich.table import Table
 
 from bench.installation import Installation
 from clientscope.client.raw import RawClient
-from clientscope.records.client_key import instance_of
-from clientscope.records.codec import decode
-from clientscope.records.config_record import ClientConfigRecord
-from clientscope.records.topics import CONFIGS
+from clientscope.model.client_key import instance_of
+from clientscope.model.codec import decode
+from clientscope.model.push import ClientConfigRecord
+from clientscope.model.topics import CONFIGS
 
 ROOT = Path(__file__).parents[1]
 TOPIC = "bench.isolation"

@@ -28,8 +28,8 @@ from bench.decode import record
 from bench.digest_key import key_in_a_file
 from clientscope.config import StreamSettings
 from clientscope.local.jars import jars
-from clientscope.records.connection_record import SeriesCount
-from clientscope.records.topics import CONFIGS, CONNECTIONS
+from clientscope.model.connection import SeriesCount
+from clientscope.model.topics import CONFIGS, CONNECTIONS
 from sinks.history.batches import append
 from sinks.quality import commits, samples
 from sinks.quality.checking import MOST_READ, MOST_ROWS, SampleChecks

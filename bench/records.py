@@ -9,13 +9,13 @@ import pyarrow as pa
 
 from clientscope.catalog.configs import Type
 from clientscope.digest import DigestKey
-from clientscope.records.codec import decode, encode
-from clientscope.records.config_record import ClientConfigRecord, RecordedSetting, TypeName, compact
-from clientscope.records.connection_record import ClientConnectionRecord, SeriesCount
-from clientscope.records.enums import Kind, Origin, PrincipalSource
-from clientscope.records.input_record import InputRecord
-from clientscope.records.result_record import PushResult
-from clientscope.records.topics import CONFIGS, RESULTS
+from clientscope.model.codec import decode, encode
+from clientscope.model.push import ClientConfigRecord, RecordedSetting, TypeName, compact
+from clientscope.model.connection import ClientConnectionRecord, SeriesCount
+from clientscope.model.enums import Kind, Origin, PrincipalSource
+from clientscope.model.input import InputRecord
+from clientscope.model.result import PushResult
+from clientscope.model.topics import CONFIGS, RESULTS
 from streaming.findings.inputs import EngineInput
 from udfs.kernels.live import live
 

@@ -24,9 +24,9 @@ from rich.table import Table
 from bench.gateway.proc import command, cpu_seconds, pss_of, tree
 from bench.records import connection, push, setting
 from bench.stream.running import Running
-from clientscope.records.client_key import client_key
-from clientscope.records.enums import Kind
-from clientscope.records.topics import CONFIGS, CONNECTIONS, FINDINGS
+from clientscope.model.client_key import client_key
+from clientscope.model.enums import Kind
+from clientscope.model.topics import CONFIGS, CONNECTIONS, FINDINGS
 
 _QUIET_S = 30.0
 _PUSHES = 20

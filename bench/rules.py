@@ -26,7 +26,7 @@ from clientscope.client.settings import collect_dialect
 from clientscope.digest import DigestKey
 from clientscope.policy.interface import ClientConfig
 from clientscope.policy.redaction import redact as redact_one
-from clientscope.records.config_record import TypeName
+from clientscope.model.push import TypeName
 from udfs.decode import judged_pushes
 from udfs.rules.engine.push import Push
 from udfs.rules.engine.rule import judge

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping
 from typing import NamedTuple, TypeVar
 
-from clientscope.records.client_key import Tenant, is_anonymous
+from clientscope.model.client_key import Tenant, is_anonymous
 
 _AT_ONCE = 10
 """Room is made for one tenth of the table at once, so that going through all of it is worth it."""

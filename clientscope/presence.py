@@ -19,7 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from clientscope.gauges import GatewayKey
+from clientscope.model.gauge import GatewayKey
 
 Whose = TypeVar("Whose")
 Part = TypeVar("Part")

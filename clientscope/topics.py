@@ -17,7 +17,7 @@ from clientscope.errors import EnvironmentProblem
 from clientscope.kafka import compacted as latest
 from clientscope.kafka.access import Kafka, access
 from clientscope.kafka.admin import AdminClient, configs, connected, may_be_idempotent
-from clientscope.records.topics import BY_NAME, Topic
+from clientscope.model.topics import BY_NAME, Topic
 
 _CODE_NAMES = {"Read": "READ", "Write": "WRITE", "DescribeConfigs": "DESCRIBE_CONFIGS"}
 """kafka-python's names of the operations that Kafka's own tools call so."""

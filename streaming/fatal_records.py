@@ -27,9 +27,9 @@ from clientscope.errors import ClientscopeError
 from clientscope.kafka.access import KafkaAccess
 from clientscope.kafka.reader import OffsetRange, TopicReader
 from clientscope.kafka.writer import TopicWriter
-from clientscope.records.codec import encode
-from clientscope.records.quarantine_record import QuarantineRecord
-from clientscope.records.topics import QUARANTINE
+from clientscope.model.codec import encode
+from clientscope.model.quarantine import QuarantineRecord
+from clientscope.model.topics import QUARANTINE
 from streaming.checkpoints.job_records import SkippedRecord
 from streaming.checkpoints.job_topic import JobTopic
 from streaming.failures import Failure, understood

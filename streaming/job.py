@@ -33,8 +33,8 @@ from clientscope.local.process import StopRequest, children_ignore_sigterm
 from clientscope.profiles import owners, rules_file
 from clientscope.profiles.owners import Owners
 from clientscope.profiles.rules_file import RulesFile
-from clientscope.records.topics import FINDINGS, GAUGES, JOB, QUARANTINE, STATUS
-from clientscope.status.writer import StatusWriter
+from clientscope.model.topics import FINDINGS, GAUGES, JOB, QUARANTINE, STATUS
+from clientscope.status_writer import StatusWriter
 from sinks.history.recorder import Recorder
 from sinks.quality.quality import Quality
 from sinks.quality.suites import SUITES

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from clientscope import __version__
 from clientscope.clock import now_ms
 from clientscope.kafka.access import Kafka
-from clientscope.records.topics import CONFIGS, JOB, RESULTS
+from clientscope.model.topics import CONFIGS, JOB, RESULTS
 from sinks.history.batches import next_offsets
 from streaming.checkpoints import topics_now
 from streaming.checkpoints.job_records import QueryProgress, QueryStart, Verdicts, new_start

@@ -24,7 +24,7 @@ PASSED_OVER = "passed_over"
 """The ``reason`` of records that an engine failed at; they stay on their topic."""
 
 CRASHED = "crashed"
-"""The ``reason`` of records that kill the process that decodes them, beside those of `clientscope.records.codec.reasons`."""
+"""The ``reason`` of records that kill the process that decodes them, beside those of `clientscope.model.codec.reasons`."""
 
 _SECONDS = (0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0, 60.0)
 _PARTITION = ("query", "topic", "partition")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from clientscope.fair_share import HeldEntry, noisiest
 from clientscope.findings.conditions import Condition, Conditions
-from clientscope.records.client_key import Tenant, name_of
+from clientscope.model.client_key import Tenant, name_of
 from clientscope.severities import Severity
 
 _OVER_AFTER_MS = 10 * 60_000

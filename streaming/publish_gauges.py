@@ -21,8 +21,8 @@ from clientscope.findings.conditions import Conditions, lost_gateway
 from clientscope.kafka.access import KafkaAccess
 from clientscope.kafka.compacted import read_compacted
 from clientscope.kafka.writer import TopicWriter, partition_of
-from clientscope.records.input_record import InputRecord
-from clientscope.records.topics import CONNECTIONS, GAUGES
+from clientscope.model.input import InputRecord
+from clientscope.model.topics import CONNECTIONS, GAUGES
 from streaming.gauges import Changes, Gauges, ReadClock
 from streaming.job_metrics import PASSED_OVER, JobMetrics
 from streaming.limits import PassedOver

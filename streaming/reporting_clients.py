@@ -13,7 +13,7 @@ from prometheus_client.registry import Collector
 
 from clientscope.catalog.client_facts import FACTS, Fact
 from clientscope.fair_share import HeldEntry, beyond
-from clientscope.records.client_key import Tenant, scope, tenant_of
+from clientscope.model.client_key import Tenant, scope, tenant_of
 from streaming.limits import Limit, Overflow
 
 RECENT_MS = 15 * 60_000

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from clientscope import __version__
 from clientscope.clock import now_ms
-from clientscope.status.record import Condition, ProcessStatus
-from clientscope.status.writer import INTERVAL_S
+from clientscope.model.status import Condition, ProcessStatus
+from clientscope.status_writer import INTERVAL_S
 from streaming.job_metrics import JobMetrics
 from streaming.supervision import Watched
 

@@ -15,8 +15,8 @@ from pyspark.sql.types import StructField, StructType
 
 from clientscope.digest import DigestKey
 from clientscope.profiles import Thresholds
-from clientscope.records.result_record import SOURCE_PLACE
-from clientscope.records.topics import CONFIGS
+from clientscope.model.result import SOURCE_PLACE
+from clientscope.model.topics import CONFIGS
 from udfs import decode
 from udfs.kernels import live as kernels
 from udfs.kernels.client_facts import CLIENT, COLUMNS, TOPICS, rows_of_facts
@@ -109,7 +109,7 @@ _PLACE = ("topic", "partition", "offset", "timestamp")
 def pushes(records: DataFrame, digest_key: DigestKey | None) -> DataFrame:
     """Every field of each ClientConfigRecord, redacted; `kept` and `quarantine` part the good from the bad.
 
-    ``r.decode_error`` is why a row isn't good (`clientscope.records.codec.reasons`).
+    ``r.decode_error`` is why a row isn't good (`clientscope.model.codec.reasons`).
 
     Args:
         records: of ``clientscope.configs``; its tombstones are passed over.

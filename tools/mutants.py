@@ -28,7 +28,7 @@ PARTS = {
     "findings": ("streaming/findings/*",),
     "redaction": ("clientscope/policy/redaction.py", "clientscope/catalog/sensitive_*"),
     "delivery": ("sinks/alerts/*",),
-    "decoding": ("udfs/decode.py", "clientscope/records/*"),
+    "decoding": ("udfs/decode.py", "clientscope/model/*"),
     "judging": ("udfs/rules/engine/*", "clientscope/catalog/vocabulary.py", "udfs/kernels/results.py", "udfs/kernels/live.py"),
 }
 """Each module is of the first part that it matches."""

@@ -1,6 +1,6 @@
 """Decoder of the topics' records: bytes of a batch into Arrow columns, redacted, or the reason why a record has none.
 
-Each record is read by itself (`clientscope.records.codec`), so a record that is none changes nothing about its neighbours. Arrow's own JSON
+Each record is read by itself (`clientscope.model.codec`), so a record that is none changes nothing about its neighbours. Arrow's own JSON
 reader can't be used: it takes records with a line break for two, and a first record ``null`` or deep nesting ends the process.
 
 Gateways redact before they publish, but others may publish raw records. So each is judged again, by the judge that gateways have
@@ -22,15 +22,15 @@ from clientscope.catalog.configs import Type
 from clientscope.digest import DigestKey
 from clientscope.errors import RecordError
 from clientscope.policy.redaction import ClientNames, JudgedRecord, judged_record
-from clientscope.records.codec import decode
-from clientscope.records.config_record import ClientConfigRecord, Redaction, TypeName
-from clientscope.records.connection_record import ClientConnectionRecord, SeriesCount
-from clientscope.records.enums import ValueState
+from clientscope.model.codec import decode
+from clientscope.model.push import ClientConfigRecord, Redaction, TypeName
+from clientscope.model.connection import ClientConnectionRecord, SeriesCount
+from clientscope.catalog.value_states import ValueState
 
 Record = TypeVar("Record")
 
 DECODE_ERROR = pa.field("decode_error", pa.string())
-"""Why a record has no columns: one of `clientscope.records.codec.reasons`; null where it has."""
+"""Why a record has no columns: one of `clientscope.model.codec.reasons`; null where it has."""
 
 _SETTING = pa.struct(
     [
@@ -115,7 +115,7 @@ CONNECTION = pa.struct(
         DECODE_ERROR,
     ]
 )
-"""Columns of a ClientConnectionRecord; ``requested_versions`` are as `clientscope.records.requested_versions.pack`."""
+"""Columns of a ClientConnectionRecord; ``requested_versions`` are as `clientscope.model.requested_versions.pack`."""
 
 
 def decode_pushes(values: pa.Array, key: DigestKey | None = None) -> pa.StructArray:

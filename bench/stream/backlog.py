@@ -24,7 +24,7 @@ from bench.stream.load import every
 from bench.stream.running import Running
 from clientscope.client.raw import RawClient
 from clientscope.errors import EnvironmentProblem
-from clientscope.records.topics import CONFIGS, FINDINGS, RESULTS
+from clientscope.model.topics import CONFIGS, FINDINGS, RESULTS
 
 _LEAST_S, _LEAST_RATE = 600.0, 10_000
 """Seconds that anything may take, and results a second that are no failure."""

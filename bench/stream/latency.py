@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from bench.stream.load import NEW, PUSHES_PER_S, Load
 from bench.stream.running import Running, Spent
 from clientscope.clock import now_ms
-from clientscope.records.codec import decode
-from clientscope.records.connection_record import ClientConnectionRecord
-from clientscope.records.enums import Kind
-from clientscope.records.topics import CONNECTIONS, FINDINGS, GAUGES, RESULTS
+from clientscope.model.codec import decode
+from clientscope.model.connection import ClientConnectionRecord
+from clientscope.model.enums import Kind
+from clientscope.model.topics import CONNECTIONS, FINDINGS, GAUGES, RESULTS
 from clientscope.session.state import UNKNOWN
 
 _LAST_S = 8.0

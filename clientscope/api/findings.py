@@ -8,13 +8,13 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field
 
 from clientscope.api.common import Listing, Model
-from clientscope.findings.decisions import Resolution
-from clientscope.findings.record import Finding
-from clientscope.records.enums import Origin
-from clientscope.records.result_record import PushResult
+from clientscope.model.decision import Resolution
+from clientscope.model.finding import Finding
+from clientscope.model.enums import Origin
+from clientscope.model.result import PushResult
 from clientscope.risks import Risk
 from clientscope.severities import Severity
-from clientscope.topic_values import Name, Sentence, Setting, Value
+from clientscope.model.values import Name, Sentence, Setting, Value
 
 
 class FindingList(Listing):

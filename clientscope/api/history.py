@@ -6,7 +6,7 @@ from pydantic import Field
 
 from clientscope.api.clients import EffectiveSetting, SeriesOfVersion, SettingChange, Start
 from clientscope.api.common import Model
-from clientscope.findings.record import Finding
+from clientscope.model.finding import Finding
 
 
 class PastThere(Model):

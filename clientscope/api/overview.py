@@ -8,7 +8,7 @@ from pydantic import Field, SecretStr
 
 from clientscope.api.common import Feed, Listing, Model
 from clientscope.api.findings import Input
-from clientscope.status.record import ProcessStatus
+from clientscope.model.status import ProcessStatus
 
 
 class Progress(Model):

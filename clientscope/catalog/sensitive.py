@@ -12,7 +12,7 @@ from enum import IntEnum
 from clientscope.catalog.sensitive_keys import INFIXES, PREFIXES, SUFFIXES, judge_key, normalise
 from clientscope.catalog.sensitive_names import FIELDS, judge_key_text, judge_name, placeholder
 from clientscope.catalog.sensitive_values import is_without_secret, judge_value, names_classes
-from clientscope.records.enums import ValueState
+from clientscope.catalog.value_states import ValueState
 
 __all__ = ["INFIXES", "PREFIXES", "SUFFIXES", "Tier", "normalise", "reason", "shown", "shown_key", "tier", "under_hidden_key"]
 

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 
 from clientscope.catalog.configs import TYPES, Type
 from clientscope.catalog.known_keys import is_custom
-from clientscope.records.enums import ValueState
+from clientscope.catalog.value_states import ValueState
 
 PREFIXES = ("sasl.", "security.", "ssl.")
 INFIXES = (".sasl.", ".security.", ".ssl.")

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from clientscope.catalog.sensitive_values import holds_secret, judge_value
 from clientscope.digest import DigestKey
-from clientscope.records.enums import ValueState
+from clientscope.catalog.value_states import ValueState
 
 FIELDS = {
     "client_id": True,

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from clientscope.catalog.disguises import readings
 from clientscope.catalog.placeholders import is_placeholder, is_secret, without_templates
 from clientscope.catalog.random_text import changes_as_random, looks_random
-from clientscope.records.enums import ValueState
+from clientscope.catalog.value_states import ValueState
 
 
 class Shape(NamedTuple):

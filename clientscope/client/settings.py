@@ -16,7 +16,7 @@ from clientscope.catalog.dialects import KAFKA_PYTHON
 from clientscope.catalog.dialects import dialect as dialect_of
 from clientscope.catalog.dialects.dialect import Dialect
 from clientscope.errors import SettingsError
-from clientscope.records.enums import ValueState
+from clientscope.catalog.value_states import ValueState
 
 ENABLE_CONFIG_PUSH = "enable.config.push"
 CONFIG_PUSH_ALLOWED_KEYS = "config.push.allowed.keys"

@@ -74,7 +74,7 @@ def _erase(settings: HistoryEraseSettings) -> int:
     from clientscope.errors import ClientscopeError, SettingsError
     from clientscope.kafka.access import KafkaAccess
     from clientscope.kafka.admin import no_broker
-    from clientscope.records.topics import CONFIGS
+    from clientscope.model.topics import CONFIGS
     from sinks.history.erase import ErasureSubject, erase_records, erase_rows
     from sinks.history.tables import tables
 
@@ -112,7 +112,7 @@ def _await_job(kafka: KafkaAccess, subject: ErasureSubject) -> str:
     from contextlib import closing
 
     from clientscope.kafka.compacted import Follower
-    from clientscope.records.topics import FINDINGS, JOB
+    from clientscope.model.topics import FINDINGS, JOB
     from sinks.history.erase import await_findings
     from streaming.checkpoints import topics_now
     from streaming.checkpoints.job_records import JobState, await_read

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from clientscope.findings.record import Application, LeakPlace
-from clientscope.records.principals import authenticated
-from clientscope.topic_values import Setting
+from clientscope.model.finding import Application, LeakPlace
+from clientscope.model.principals import authenticated
+from clientscope.model.values import Setting
 
 _MOST_SETTINGS = 2
 _DIGITS = 8

@@ -25,7 +25,7 @@ from clientscope.config import GatewaySettings
 from clientscope.errors import EnvironmentProblem
 from clientscope.gateway.place import GatewayPlace
 from clientscope.kafka.access import KafkaAccess
-from clientscope.status.record import BrokerStatus
+from clientscope.model.status import BrokerStatus
 from clientscope.wire.describe_cluster import BrokerSoftware
 
 log = logging.getLogger(__name__)

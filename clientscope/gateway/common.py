@@ -24,7 +24,7 @@ from clientscope.gateway.template import Template
 from clientscope.kafka.access import KafkaAccess
 from clientscope.policy.interface import ClientConfigData, RequestContext
 from clientscope.policy.redaction import ClientNames
-from clientscope.records.principals import authenticated
+from clientscope.model.principals import authenticated
 from clientscope.session.state import Pushed, Verdict
 from clientscope.wire.codes import THROTTLING_QUOTA_EXCEEDED
 

@@ -9,10 +9,10 @@ from functools import partial
 
 from clientscope.gateway.publisher import Publisher
 from clientscope.gateway.registry import ConnectionRegistry, Unpublished
-from clientscope.records.codec import encode
-from clientscope.records.connection_record import MOST_CONNECTIONS, ClientConnectionRecord, Passed
-from clientscope.records.enums import OF_GATEWAYS, Kind
-from clientscope.records.topics import CONNECTIONS
+from clientscope.model.codec import encode
+from clientscope.model.connection import MOST_CONNECTIONS, ClientConnectionRecord, Passed
+from clientscope.model.enums import OF_GATEWAYS, Kind
+from clientscope.model.topics import CONNECTIONS
 
 
 class ConnectionRecords:

@@ -26,11 +26,11 @@ from clientscope.gateway.quota import PushQuota
 from clientscope.gateway.registry import Connection, ConnectionRegistry
 from clientscope.policy.interface import ClientConfig, ClientConfigData, RequestContext
 from clientscope.policy.publishing import config_record, redacted_settings
-from clientscope.records.client_key import Tenant, tenant_of
-from clientscope.records.codec import encode
-from clientscope.records.config_record import RecordedSetting
-from clientscope.records.enums import Origin
-from clientscope.records.principals import authenticated
+from clientscope.model.client_key import Tenant, tenant_of
+from clientscope.model.codec import encode
+from clientscope.model.push import RecordedSetting
+from clientscope.model.enums import Origin
+from clientscope.model.principals import authenticated
 from clientscope.session.shown import SharedFields
 from clientscope.session.state import RequestFields
 

@@ -19,9 +19,9 @@ from clientscope.kafka.access import Kafka, KafkaAccess
 from clientscope.kafka.admin import AdminClient, Described, configs, describe, new_admin
 from clientscope.kafka.reader import OffsetRange, TopicReader
 from clientscope.kafka.writer import partition_of
-from clientscope.records.codec import decode
-from clientscope.records.connection_record import ClientConnectionRecord
-from clientscope.records.topics import CONNECTIONS
+from clientscope.model.codec import decode
+from clientscope.model.connection import ClientConnectionRecord
+from clientscope.model.topics import CONNECTIONS
 from clientscope.session.state import UNAUTHENTICATED, UNSEEN, Identity
 
 _PROTOCOLS = "listener.security.protocol.map"

@@ -8,7 +8,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Literal
 
-from clientscope.records.client_key import network_of
+from clientscope.model.client_key import network_of
 
 MOST_CLIENTS = 10_000
 

@@ -18,13 +18,13 @@ from clientscope.catalog.sensitive_names import placeholder
 from clientscope.gateway.place import GatewayPlace
 from clientscope.policy.interface import RequestContext
 from clientscope.policy.redaction import ClientNames
-from clientscope.records.client_key import scope
-from clientscope.records.config_record import RecordedSetting
-from clientscope.records.connection_record import MOST_COUNTS, ClientConnectionRecord, Passed, SeriesCount, rates
-from clientscope.records.enums import OF_GATEWAYS, Kind
-from clientscope.records.fields import SecurityProtocol
-from clientscope.records.requested_versions import unpack
-from clientscope.records.series import MOST_BYTES, MOST_SERIES, OTHER, series_bytes, series_key
+from clientscope.model.client_key import scope
+from clientscope.model.push import RecordedSetting
+from clientscope.model.connection import MOST_COUNTS, ClientConnectionRecord, Passed, SeriesCount, rates
+from clientscope.model.enums import OF_GATEWAYS, Kind
+from clientscope.model.fields import SecurityProtocol
+from clientscope.model.requested_versions import unpack
+from clientscope.model.series import MOST_BYTES, MOST_SERIES, OTHER, series_bytes, series_key
 from clientscope.session.state import UNKNOWN, Identity
 
 # franz-go was seen to say its name on its first connection alone. A connection that says nothing is recognised by client id, address
@@ -116,7 +116,7 @@ class Connection:
     """One open connection.
 
     Attributes:
-        requested: versions that its client has requested, as `clientscope.records.requested_versions.pack`.
+        requested: versions that its client has requested, as `clientscope.model.requested_versions.pack`.
     """
 
     connection_id: int

@@ -29,7 +29,7 @@ from clientscope.gateway.template import Template
 from clientscope.gateway.upstream_cluster import require_same_cluster
 from clientscope.gateway.worker import memory
 from clientscope.kafka.access import KafkaAccess
-from clientscope.records.topics import used_by
+from clientscope.model.topics import used_by
 
 log = logging.getLogger(__name__)
 

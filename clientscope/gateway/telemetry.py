@@ -17,8 +17,8 @@ from clientscope.gateway.registry import ConnectionRegistry
 from clientscope.policy.interface import RequestContext
 from clientscope.policy.publishing import recorded_client
 from clientscope.policy.push_shape import PushShape
-from clientscope.records.principals import authenticated
-from clientscope.records.telemetry import unpack
+from clientscope.model.principals import authenticated
+from clientscope.model.telemetry import unpack
 from clientscope.session.state import RequestFields
 from clientscope.wire.codes import PUSH_TELEMETRY
 

@@ -12,8 +12,8 @@ from typing import Any
 from clientscope.catalog.config_values import Value, parse
 from clientscope.catalog.sensitive import shown_key
 from clientscope.errors import SettingsError
-from clientscope.records.client_key import client_key
-from clientscope.records.enums import PrincipalSource
+from clientscope.model.client_key import client_key
+from clientscope.model.enums import PrincipalSource
 from clientscope.wire.codes import PUSH_CONFIG
 
 CLIENT_CONFIG_POLICY_CLASS_NAME_DEFAULT: str | None = None

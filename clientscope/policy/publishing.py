@@ -11,10 +11,10 @@ from clientscope.digest import DigestKey
 from clientscope.errors import InvalidConfigException
 from clientscope.policy.interface import ClientConfigData, ClientConfigPolicy, RequestContext
 from clientscope.policy.redaction import ClientNames, redact
-from clientscope.records.codec import encode
-from clientscope.records.config_record import ClientConfigRecord, Reason, RecordedSetting, compact
-from clientscope.records.enums import Origin
-from clientscope.records.topics import CONFIGS
+from clientscope.model.codec import encode
+from clientscope.model.push import ClientConfigRecord, Reason, RecordedSetting, compact
+from clientscope.model.enums import Origin
+from clientscope.model.topics import CONFIGS
 
 Publish = Callable[[str, str, bytes], "Future[None]"]
 """``publish(topic, key, value)`` never blocks; its future is done once Kafka has acknowledged the record."""

@@ -15,7 +15,7 @@ from hashlib import sha256
 from itertools import chain, islice
 from sys import intern
 
-from clientscope.records.telemetry import BUFFER_MEMORY
+from clientscope.model.telemetry import BUFFER_MEMORY
 
 MOST_SHAPE_POINTS = 1_000
 """Numbers of a push that has a shape: Java's have 142, and some six more for each partition of a consumer."""

@@ -13,8 +13,8 @@ from clientscope.catalog.sensitive import Tier, is_credential, reason, tier, und
 from clientscope.catalog.sensitive_names import FIELDS, LEAKED_AS, hidden_name, judge_key_text, judge_name
 from clientscope.digest import DigestKey
 from clientscope.policy.interface import ClientConfig
-from clientscope.records.config_record import ClientConfigRecord, RecordedSetting, Redaction, TypeName, reason_name
-from clientscope.records.enums import ValueState
+from clientscope.model.push import ClientConfigRecord, RecordedSetting, Redaction, TypeName, reason_name
+from clientscope.catalog.value_states import ValueState
 
 _TYPES: tuple[TypeName, ...] = get_args(TypeName)
 _NUMBERS = {name: number for number, name in enumerate(_TYPES)}

@@ -13,11 +13,11 @@ from typing import NamedTuple
 
 from clientscope.fair_share import HeldEntry, beyond
 from clientscope.readiness.observed import UNKNOWN_SOFTWARE, ApiUse
-from clientscope.records.client_key import tenant_of
-from clientscope.records.connection_record import ClientConnectionRecord
-from clientscope.records.enums import Kind
-from clientscope.records.requested_versions import unpack
-from clientscope.topic_values import clean
+from clientscope.model.client_key import tenant_of
+from clientscope.model.connection import ClientConnectionRecord
+from clientscope.model.enums import Kind
+from clientscope.model.requested_versions import unpack
+from clientscope.model.values import clean
 
 MOST_CLIENTS = 20_000
 MOST_LISTS = 16

@@ -20,7 +20,7 @@ from clientscope.api.clients import (
     SettingChange,
 )
 from clientscope.errors import EnvironmentProblem, SettingsError
-from clientscope.findings.record import Finding
+from clientscope.model.finding import Finding
 from clientscope.findings.wording import unmarked
 from clientscope.query import term_text
 from clientscope.report import text

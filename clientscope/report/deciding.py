@@ -10,11 +10,11 @@ from typing import Literal
 
 from clientscope.catalog.sensitive_values import judge_value
 from clientscope.errors import SettingsError
-from clientscope.findings.decisions import OF_LEAKS, Decision, Resolution
-from clientscope.findings.record import Finding
-from clientscope.records.enums import ValueState
+from clientscope.model.decision import OF_LEAKS, Decision, Resolution
+from clientscope.model.finding import Finding
+from clientscope.catalog.value_states import ValueState
 from clientscope.report.findings import SHOWN_DIGITS
-from clientscope.topic_values import NAME_LENGTH, SENTENCE_LENGTH
+from clientscope.model.values import NAME_LENGTH, SENTENCE_LENGTH
 
 LONGEST_ACCEPTANCE_DAYS = 366
 

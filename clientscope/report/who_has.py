@@ -14,7 +14,7 @@ from rich.text import Text
 
 from clientscope.digest import DigestKey
 from clientscope.errors import SettingsError
-from clientscope.findings.record import Client, Finding
+from clientscope.model.finding import Client, Finding
 from clientscope.findings.wording import application
 from clientscope.query import term_text
 from clientscope.report.api import Api

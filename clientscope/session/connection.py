@@ -23,7 +23,7 @@ from collections.abc import Callable, Generator, Iterator
 from typing import Any, Protocol
 
 from clientscope.errors import WireError
-from clientscope.records.requested_versions import pack
+from clientscope.model.requested_versions import pack
 from clientscope.session.events import (
     BROKER,
     CLIENT,

@@ -13,7 +13,7 @@ import json
 import re
 from dataclasses import dataclass
 
-from clientscope.records.enums import PrincipalSource
+from clientscope.model.enums import PrincipalSource
 
 PLAIN = "PLAIN"
 OAUTHBEARER = "OAUTHBEARER"

@@ -9,8 +9,8 @@ from time import monotonic
 from typing import Protocol
 
 from clientscope.errors import WireError
-from clientscope.records.enums import PrincipalSource
-from clientscope.records.requested_versions import pair
+from clientscope.model.enums import PrincipalSource
+from clientscope.model.requested_versions import pair
 from clientscope.session import addresses
 from clientscope.session.addresses import BrokerAddresses
 from clientscope.session.handler import READ_LIMIT, Pending, if_short

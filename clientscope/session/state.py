@@ -22,8 +22,8 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from clientscope.policy.interface import ClientConfig
-from clientscope.records.enums import PrincipalSource
-from clientscope.records.principals import ANONYMOUS
+from clientscope.model.enums import PrincipalSource
+from clientscope.model.principals import ANONYMOUS
 from clientscope.session.handler import BareTokens, Handler, Pending, Walk
 from clientscope.session.requested import Served
 from clientscope.session.sasl import Principal
@@ -97,7 +97,7 @@ class Identified:
 
 @dataclass(slots=True)
 class Requested:
-    """The versions that the client has requested, in this period of six hours at most; as `clientscope.records.requested_versions.pack`."""
+    """The versions that the client has requested, in this period of six hours at most; as `clientscope.model.requested_versions.pack`."""
 
     versions: bytes
 

@@ -15,20 +15,20 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from clientscope import __version__
-from clientscope.findings.decisions import Decision
-from clientscope.findings.record import Finding
-from clientscope.gauges import GatewayGauge, Gauge
-from clientscope.records import topics
-from clientscope.records.config_record import ClientConfigRecord
-from clientscope.records.connection_record import ClientConnectionRecord
-from clientscope.records.input_record import InputRecord
-from clientscope.records.quarantine_record import QuarantineRecord
-from clientscope.records.result_record import PushResult
-from clientscope.status.record import BrokerStatus, ProcessStatus
+from clientscope.model.decision import Decision
+from clientscope.model.finding import Finding
+from clientscope.model.gauge import GatewayGauge, Gauge
+from clientscope.model import topics
+from clientscope.model.push import ClientConfigRecord
+from clientscope.model.connection import ClientConnectionRecord
+from clientscope.model.input import InputRecord
+from clientscope.model.quarantine import QuarantineRecord
+from clientscope.model.result import PushResult
+from clientscope.model.status import BrokerStatus, ProcessStatus
 from streaming.checkpoints.job_records import ClientsSeen, JobOwner, QueryProgress, QueryStart, SkippedRecord, Verdicts
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDER = ROOT / "clientscope" / "records" / "schemas"
+FOLDER = ROOT / "clientscope" / "model" / "schemas"
 ASYNCAPI = ROOT / "docs" / "asyncapi.json"
 
 VALUES: Mapping[str, Any] = {

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from clientscope.backoff import Backoff
-from clientscope.findings.record import Finding
+from clientscope.model.finding import Finding
 from sinks.alerts.message import Message, Status, alert_number
 from sinks.alerts.receivers import Receiver
 from sinks.alerts.sending import SendResult

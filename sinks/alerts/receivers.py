@@ -18,7 +18,7 @@ from typing import Annotated, Any, Literal, cast
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from clientscope.errors import SettingsError
-from clientscope.findings.record import Finding
+from clientscope.model.finding import Finding
 from clientscope.profiles.client_patterns import Patterns
 from clientscope.profiles.toml_tables import TomlFile
 from clientscope.secret_files import require_private

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from clientscope.clock import now_ms
-from clientscope.findings.record import Finding
+from clientscope.model.finding import Finding
 from clientscope.findings.wording import unmarked
-from clientscope.topic_values import clean
+from clientscope.model.values import clean
 from sinks.alerts.message import Message, Texts, alert_number, iso, link
 from sinks.alerts.receivers import Receiver
 from sinks.alerts.sending import SendResult, post

@@ -20,9 +20,9 @@ from clientscope.errors import EnvironmentProblem
 from clientscope.garbage import settle
 from clientscope.kafka.access import KafkaAccess
 from clientscope.profiles import owners
-from clientscope.records.topics import STATUS
-from clientscope.status.record import Condition, ProcessStatus
-from clientscope.status.writer import INTERVAL_S, StatusWriter
+from clientscope.model.topics import STATUS
+from clientscope.model.status import Condition, ProcessStatus
+from clientscope.status_writer import INTERVAL_S, StatusWriter
 from sinks.dashboard.api.app import create_app
 from sinks.dashboard.api.deciding import Deciding, DecisionWriter
 from sinks.dashboard.http import files

@@ -10,15 +10,15 @@ import pyarrow as pa
 from deltalake import DeltaTable, QueryBuilder
 
 from clientscope.errors import ClientscopeError, RecordError
-from clientscope.findings.record import Application, Finding
+from clientscope.model.finding import Application, Finding
 from clientscope.kafka.access import KafkaAccess
 from clientscope.kafka.compacted import Follower, LatestByKey, by_time, clear_old_places
 from clientscope.kafka.reader import TopicReader
 from clientscope.kafka.writer import TopicWriter
-from clientscope.records.codec import decode
-from clientscope.records.config_record import ClientConfigRecord
-from clientscope.records.topics import CONFIGS, FINDINGS
-from clientscope.topic_values import parse
+from clientscope.model.codec import decode
+from clientscope.model.push import ClientConfigRecord
+from clientscope.model.topics import CONFIGS, FINDINGS
+from clientscope.model.values import parse
 from sinks.history.tables import committed, opened, remove_unused
 
 _CLIENT_ID = "clientscope-history"

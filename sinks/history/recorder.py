@@ -21,13 +21,13 @@ from kafka.errors import KafkaError
 
 from clientscope.background import Background
 from clientscope.errors import RecordError
-from clientscope.findings.record import Finding
-from clientscope.gauges import Gauge
+from clientscope.model.finding import Finding
+from clientscope.model.gauge import Gauge
 from clientscope.kafka.access import Kafka
 from clientscope.kafka.compacted import Follower
-from clientscope.records.codec import decode
-from clientscope.records.topics import FINDINGS, GAUGES
-from clientscope.topic_values import parse
+from clientscope.model.codec import decode
+from clientscope.model.topics import FINDINGS, GAUGES
+from clientscope.model.values import parse
 from sinks.history.tables import committed
 
 log = logging.getLogger(__name__)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass
 
-from clientscope.records.topics import CONFIGS, CONNECTIONS
+from clientscope.model.topics import CONFIGS, CONNECTIONS
 
 CLOCK = "clock_ms"
 """The record's own time less Kafka's."""

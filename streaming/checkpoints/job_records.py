@@ -18,7 +18,7 @@ from typing import Annotated, ClassVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from clientscope.clock import now_ms
-from clientscope.records.fields import Version
+from clientscope.model.fields import Version
 from streaming.checkpoints.topics_now import Extents, Offsets
 
 log = logging.getLogger(__name__)

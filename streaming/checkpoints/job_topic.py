@@ -23,7 +23,7 @@ from clientscope.errors import ClientscopeError
 from clientscope.kafka.access import Kafka
 from clientscope.kafka.compacted import Follower, read_compacted
 from clientscope.kafka.writer import Producer, abandon, new_producer
-from clientscope.records.topics import JOB
+from clientscope.model.topics import JOB
 from streaming.checkpoints.job_records import JobOwner, JobRecord, JobState, QueryProgress
 
 log = logging.getLogger(__name__)

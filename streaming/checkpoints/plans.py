@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from clientscope.records.topics import CONFIGS, CONNECTIONS, TELEMETRY
+from clientscope.model.topics import CONFIGS, CONNECTIONS, TELEMETRY
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from clientscope.errors import SettingsError
 from clientscope.kafka.access import Kafka
 from clientscope.kafka.writer import TopicWriter
-from clientscope.records.topics import JOB
+from clientscope.model.topics import JOB
 from streaming.checkpoints import topics_now
 from streaming.checkpoints.job_records import new_start
 from streaming.checkpoints.plans import PLANS

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple, cast
 
 from clientscope.fair_share import HeldEntry, beyond
-from clientscope.records.client_key import Tenant
+from clientscope.model.client_key import Tenant
 from clientscope.severities import SEVERITIES
 from streaming.findings import ordered
 from streaming.findings.inputs import JudgedPush, Settings, There

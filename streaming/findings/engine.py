@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from clientscope.findings.conditions import Condition, Conditions, gateway_subject
-from clientscope.findings.decisions import Decision
+from clientscope.model.decision import Decision
 from clientscope.findings.fingerprints import fingerprint
 from clientscope.profiles import Thresholds
-from clientscope.records.enums import Kind
-from clientscope.records.input_record import InputRecord
-from clientscope.records.result_record import PushResult
-from clientscope.records.topics import CONFIGS, FINDINGS
+from clientscope.model.enums import Kind
+from clientscope.model.input import InputRecord
+from clientscope.model.result import PushResult
+from clientscope.model.topics import CONFIGS, FINDINGS
 from streaming.findings import fleet
 from streaming.findings.book import Book, Changes
 from streaming.findings.clients import MOST_CLIENTS, OneApplication, PushedClients

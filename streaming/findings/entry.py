@@ -27,8 +27,8 @@ from typing import Any, NamedTuple, cast
 
 from clientscope.fair_share import HeldEntry, beyond
 from clientscope.findings import wording
-from clientscope.findings.decisions import Decision
-from clientscope.findings.record import (
+from clientscope.model.decision import Decision
+from clientscope.model.finding import (
     MOST_CLIENTS,
     MOST_PLACES,
     Alert,
@@ -47,9 +47,9 @@ from clientscope.findings.record import (
 from clientscope.profiles import client_patterns
 from clientscope.profiles.owners import Owners
 from clientscope.profiles.suppressions import Suppression, suppressing
-from clientscope.records.client_key import Tenant, tenant_of
+from clientscope.model.client_key import Tenant, tenant_of
 from clientscope.severities import SEVERITIES
-from clientscope.topic_values import Setting
+from clientscope.model.values import Setting
 from streaming.findings import ordered
 from streaming.findings.clients import LiveClients
 from streaming.findings.inputs import NEVER, ClientNames, JudgedPush, LogPosition, There, whereabouts

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 from clientscope.catalog.client_facts import ClientKind
 from clientscope.fair_share import HeldEntry, beyond
 from clientscope.findings.fingerprints import application_key
-from clientscope.records.client_key import tenant_of
+from clientscope.model.client_key import tenant_of
 from streaming.findings.inputs import There
 from streaming.limits import Limit, Overflow
 from udfs.kernels.applications import of_client

@@ -10,14 +10,14 @@ from operator import attrgetter, itemgetter
 from sys import intern
 from typing import Any, ClassVar, NamedTuple, TypeAlias, TypeVar
 
-from clientscope.gauges import GatewayKey
-from clientscope.records.client_key import Tenant, instance_of, tenant_of
-from clientscope.records.codec import adapter
-from clientscope.records.enums import Origin, rank_of
-from clientscope.records.input_record import InputRecord
-from clientscope.records.principals import authenticated
-from clientscope.records.result_record import FiredRule, PushResult
-from clientscope.records.topics import CONFIGS
+from clientscope.model.gauge import GatewayKey
+from clientscope.model.client_key import Tenant, instance_of, tenant_of
+from clientscope.model.codec import adapter
+from clientscope.model.enums import Origin, rank_of
+from clientscope.model.input import InputRecord
+from clientscope.model.principals import authenticated
+from clientscope.model.result import FiredRule, PushResult
+from clientscope.model.topics import CONFIGS
 
 T = TypeVar("T")
 
@@ -79,7 +79,7 @@ class JudgedPush:
     """One client's newest configuration.  What many have in common is shared: verdicts and settings are the same objects.
 
     Attributes:
-        client: which client it is: `clientscope.records.client_key.client_key`.
+        client: which client it is: `clientscope.model.client_key.client_key`.
         appended_ms: Kafka's time of the record, in ms since the epoch.
         partition, offset: of ``clientscope.configs``; the partition is the same for all records of a client until the topic gets more.
         there: what its connections have in common with it; the same object as theirs, where they were read before it.
@@ -88,7 +88,7 @@ class JudgedPush:
         written: keys of secrets that the record itself contains.
         size: of its settings and verdicts as text.
         tenant: whose it is, for bounds.
-        origin: `clientscope.records.enums.Origin`.
+        origin: `clientscope.model.enums.Origin`.
         client_type: a ``ClientType``; None where it isn't known.
         member: its group.instance.id; None for none.
         transactional: whether it has a transactional.id.
@@ -137,7 +137,7 @@ class JudgedPush:
 
     @property
     def rank(self) -> int:
-        """`clientscope.records.enums.rank_of` its origin."""
+        """`clientscope.model.enums.rank_of` its origin."""
         return rank_of(self.origin)
 
     @property

@@ -20,12 +20,12 @@ from typing import NamedTuple, cast
 from clientscope.catalog.configs import ClientType
 from clientscope.fair_share import HeldEntry, beyond
 from clientscope.findings.conditions import gateway_subject
-from clientscope.gauges import GatewayKey
+from clientscope.model.gauge import GatewayKey
 from clientscope.presence import FORGOTTEN_MS, MOST_GATEWAYS, MOST_RANGES, GatewayProcess, Presence
-from clientscope.records.client_key import tenant_of
-from clientscope.records.connection_record import ClientConnectionRecord
-from clientscope.records.enums import Kind
-from clientscope.records.input_record import InputRecord
+from clientscope.model.client_key import tenant_of
+from clientscope.model.connection import ClientConnectionRecord
+from clientscope.model.enums import Kind
+from clientscope.model.input import InputRecord
 from streaming.findings import ordered
 from streaming.findings.inputs import ClientNames, JudgedPush, There, whereabouts
 from streaming.limits import Limit, Overflow

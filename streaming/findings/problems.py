@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 from clientscope.findings.conditions import CODES
 from clientscope.findings.fingerprints import fingerprint, secret_fingerprint
-from clientscope.findings.record import Kind
-from clientscope.records.client_key import Tenant
-from clientscope.records.result_record import FiredRule
+from clientscope.model.finding import Kind
+from clientscope.model.client_key import Tenant
+from clientscope.model.result import FiredRule
 from clientscope.risks import Risk
 from clientscope.severities import SEVERITIES
 from streaming.findings.inputs import JudgedPush

@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from clientscope.fair_share import HeldEntry, beyond
-from clientscope.records.client_key import Tenant, instance_of
-from clientscope.records.input_record import InputRecord
+from clientscope.model.client_key import Tenant, instance_of
+from clientscope.model.input import InputRecord
 from streaming.findings.inputs import JudgedPush
 from streaming.limits import Limit, Overflow
 

@@ -9,13 +9,13 @@ from dataclasses import replace
 from itertools import chain
 from typing import TypeAlias
 
-from clientscope.gauges import GatewayGauge, Gauge
+from clientscope.model.gauge import GatewayGauge, Gauge
 from clientscope.presence import GatewayProcess, Presence
-from clientscope.records.codec import adapter
-from clientscope.records.connection_record import ClientConnectionRecord
-from clientscope.records.enums import Kind
-from clientscope.records.input_record import InputRecord
-from clientscope.records.series import series_key
+from clientscope.model.codec import adapter
+from clientscope.model.connection import ClientConnectionRecord
+from clientscope.model.enums import Kind
+from clientscope.model.input import InputRecord
+from clientscope.model.series import series_key
 from streaming.gauges.series import Beyond, KnownCount, SeriesTable, names
 
 MINUTE_MS = 60_000

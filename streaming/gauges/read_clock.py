@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from clientscope.records.input_record import InputRecord
+from clientscope.model.input import InputRecord
 
 RETURN_S = 45.0
 """For how long a gateway may stay silent once Kafka is back: kafka-python waits up to 36 s before it connects again."""

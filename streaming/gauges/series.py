@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from clientscope.records.series import MOST_BYTES, MOST_SERIES, OTHER, series_bytes, series_key
+from clientscope.model.series import MOST_BYTES, MOST_SERIES, OTHER, series_bytes, series_key
 from clientscope.session.state import UNKNOWN
 
 # A quotation mark within a name is escaped, so a key that ends like this is that pair.

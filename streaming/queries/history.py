@@ -12,10 +12,10 @@ from pyspark.sql.streaming import StreamingQuery
 
 from clientscope.digest import DigestKey
 from clientscope.kafka.access import KafkaAccess
-from clientscope.records import codec
-from clientscope.records.config_record import ClientConfigRecord
-from clientscope.records.connection_record import ClientConnectionRecord
-from clientscope.records.topics import QUARANTINE
+from clientscope.model import codec
+from clientscope.model.push import ClientConfigRecord
+from clientscope.model.connection import ClientConnectionRecord
+from clientscope.model.topics import QUARANTINE
 from sinks.history.batches import CheckpointOlder, append
 from sinks.history.tables import repeated
 from streaming import transforms

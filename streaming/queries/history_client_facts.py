@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everybody knows it
 
 from clientscope.clock import now_ms
-from clientscope.records.topics import QUARANTINE, TELEMETRY
+from clientscope.model.topics import QUARANTINE, TELEMETRY
 from streaming import transforms
 from streaming.findings.fact_reports import FactReport
 from streaming.findings.inputs import whereabouts

@@ -30,10 +30,10 @@ from clientscope.findings.conditions import Condition
 from clientscope.kafka.access import KafkaAccess
 from clientscope.kafka.compacted import clears_old_place
 from clientscope.kafka.reader import Batches, OffsetRange, TopicReader
-from clientscope.records.codec import decode
-from clientscope.records.input_record import InputRecord
-from clientscope.records.result_record import SOURCE_PLACE, PushResult
-from clientscope.records.topics import CONFIGS, CONNECTIONS, DECISIONS, FINDINGS, GAUGES, INPUTS, RESULTS, STATUS
+from clientscope.model.codec import decode
+from clientscope.model.input import InputRecord
+from clientscope.model.result import SOURCE_PLACE, PushResult
+from clientscope.model.topics import CONFIGS, CONNECTIONS, DECISIONS, FINDINGS, GAUGES, INPUTS, RESULTS, STATUS
 from streaming import transforms
 from streaming.findings.inputs import EngineInput, Erased
 from streaming.job_metrics import PASSED_OVER, JobMetrics

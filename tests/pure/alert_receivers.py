@@ -14,7 +14,7 @@ from typing import Any
 from made_findings import NOW_MS, made
 
 from clientscope import cli
-from clientscope.findings.record import Finding
+from clientscope.model.finding import Finding
 from sinks.alerts.message import Message
 from sinks.alerts.receivers import Receiver
 

@@ -9,10 +9,10 @@ from typing import Any
 import oracle
 from fleets import connected
 
-from clientscope.records.connection_record import ClientConnectionRecord, SeriesCount
-from clientscope.records.enums import Kind
-from clientscope.records.input_record import InputRecord
-from clientscope.records.topics import CONNECTIONS
+from clientscope.model.connection import ClientConnectionRecord, SeriesCount
+from clientscope.model.enums import Kind
+from clientscope.model.input import InputRecord
+from clientscope.model.topics import CONNECTIONS
 from streaming.gauges import Changes, Gauges
 
 _OF_INPUT = ("appended_ms", "partition", "offset")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from clientscope.records.topics import CONFIGS, JOB, RESULTS
+from clientscope.model.topics import CONFIGS, JOB, RESULTS
 from streaming.checkpoints.job_records import JobRecord, JobState, QueryProgress, QueryStart, new_start
 from streaming.checkpoints.plans import PLANS
 from streaming.checkpoints.topics_now import Extent, TopicsNow

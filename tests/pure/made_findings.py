@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from clientscope.findings.record import Alert, Application, Client, Finding, FindingOwner, LeakPlace, Reach
-from clientscope.records.topics import FINDINGS
-from clientscope.topic_values import Setting
+from clientscope.model.finding import Alert, Application, Client, Finding, FindingOwner, LeakPlace, Reach
+from clientscope.model.topics import FINDINGS
+from clientscope.model.values import Setting
 from sinks.dashboard.state.known import TopicRecord
 
 NOW_MS = 1_790_000_000_000

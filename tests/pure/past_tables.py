@@ -12,7 +12,8 @@ from uuid import UUID
 import pyarrow as pa
 from deltalake import write_deltalake
 
-from clientscope.records.enums import Kind, ValueState
+from clientscope.catalog.value_states import ValueState
+from clientscope.model.enums import Kind
 from sinks.history.recorder import FINDING_ROWS, GAUGE_ROWS
 from udfs.decode import CONNECTION, DECODE_ERROR, PUSH
 from udfs.kernels.client_facts import CLIENT, COLUMNS

@@ -12,7 +12,7 @@ import pytest
 from deltalake import write_deltalake
 from record_bytes import config_record, connection_record, setting
 
-from clientscope.records.topics import CONFIGS
+from clientscope.model.topics import CONFIGS
 from sinks.quality.suites import SUITES
 from udfs.decode import decode_connections, decode_pushes
 from udfs.kernels.quarantine import with_evidence

@@ -12,10 +12,11 @@ from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
 from clientscope.catalog.configs import Type
 from clientscope.policy.redaction import ClientNames
 from clientscope.policy.telemetry import client_resource, record_value, redacted_metrics
-from clientscope.records.codec import encode
-from clientscope.records.config_record import ClientConfigRecord, RecordedSetting, Redaction, TypeName, compact, reason_name
-from clientscope.records.connection_record import ClientConnectionRecord, SeriesCount
-from clientscope.records.enums import Kind, Origin, ValueState
+from clientscope.model.codec import encode
+from clientscope.model.push import ClientConfigRecord, RecordedSetting, Redaction, TypeName, compact, reason_name
+from clientscope.model.connection import ClientConnectionRecord, SeriesCount
+from clientscope.catalog.value_states import ValueState
+from clientscope.model.enums import Kind, Origin
 
 Records = Callable[..., Any]
 """Of the Spark tests' fixture: a topic and values -> a DataFrame as ``streaming.sources.records`` makes it."""

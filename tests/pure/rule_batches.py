@@ -8,9 +8,9 @@ from record_bytes import binaries, config_record, setting
 
 from clientscope.commands.lint.shown import LEFT
 from clientscope.policy.redaction import ClientNames, judged_record
-from clientscope.records.codec import decode
-from clientscope.records.config_record import ClientConfigRecord
-from clientscope.records.enums import ValueState
+from clientscope.model.codec import decode
+from clientscope.model.push import ClientConfigRecord
+from clientscope.catalog.value_states import ValueState
 from udfs.decode import judged_pushes
 from udfs.rules.engine.push import Push
 from udfs.rules.engine.rule import FIRED, NOT_APPLICABLE, Case, Judgement, Rule, judge

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 from typing import Any
 
 from clientscope.readiness.seen import KEPT_MS, SeenClients
-from clientscope.records.enums import Kind
-from clientscope.records.requested_versions import pack, pair
+from clientscope.model.enums import Kind
+from clientscope.model.requested_versions import pack, pair
 
 NOW = 10 * KEPT_MS
 

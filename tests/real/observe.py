@@ -23,11 +23,11 @@ from patience import LIMIT_S, until
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample
 
-from clientscope.findings.record import Finding
-from clientscope.records.codec import decode
-from clientscope.records.config_record import ClientConfigRecord
-from clientscope.records.connection_record import ClientConnectionRecord
-from clientscope.records.topics import CONFIGS, CONNECTIONS, FINDINGS, STATUS, TELEMETRY
+from clientscope.model.finding import Finding
+from clientscope.model.codec import decode
+from clientscope.model.push import ClientConfigRecord
+from clientscope.model.connection import ClientConnectionRecord
+from clientscope.model.topics import CONFIGS, CONNECTIONS, FINDINGS, STATUS, TELEMETRY
 
 Record = TypeVar("Record", ClientConfigRecord, ClientConnectionRecord)
 

@@ -18,7 +18,7 @@ from patience import LIMIT_S, until
 from record_bytes import config_record, heartbeat, setting
 
 from clientscope.digest import DigestKey
-from clientscope.records.topics import CONFIGS, CONNECTIONS, FINDINGS, GAUGES, QUARANTINE, RESULTS
+from clientscope.model.topics import CONFIGS, CONNECTIONS, FINDINGS, GAUGES, QUARANTINE, RESULTS
 
 Place = tuple[str, int, int]
 _OF_PLACE = ("version", "topic", "partition", "offset")

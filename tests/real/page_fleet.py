@@ -16,10 +16,11 @@ from made_findings import leak, made, recorded
 from page_state import broker, gauge, of_gateway, process, result
 from record_bytes import config_record, connection_record, setting
 
-from clientscope.findings.record import Application, Client, Finding, FindingOwner, LeakPlace
+from clientscope.model.finding import Application, Client, Finding, FindingOwner, LeakPlace
 from clientscope.profiles import owners
-from clientscope.records.enums import Kind, ValueState
-from clientscope.records.topics import CONFIGS, CONNECTIONS
+from clientscope.catalog.value_states import ValueState
+from clientscope.model.enums import Kind
+from clientscope.model.topics import CONFIGS, CONNECTIONS
 from sinks.dashboard.state.known import TopicRecord
 
 HOSTILE = "<img src=x onerror=alert(1)>"

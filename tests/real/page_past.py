@@ -9,7 +9,8 @@ from typing import Any
 from page_fleet import HOSTILE, Fleet
 from past_tables import DAY_MS, HOUR_MS, MINUTE_MS, append, client_facts, connection, finding, gauge, push, setting
 
-from clientscope.records.enums import Kind, ValueState
+from clientscope.catalog.value_states import ValueState
+from clientscope.model.enums import Kind
 
 DAYS = 40
 SILENT_HOURS = range(50, 62)

@@ -18,12 +18,13 @@ from record_bytes import config_record, connection_record, heartbeat, setting
 
 from clientscope.clock import now_ms
 from clientscope.digest import DigestKey
-from clientscope.records.client_key import client_key
-from clientscope.records.connection_record import rates
-from clientscope.records.enums import Kind, ValueState
-from clientscope.records.principals import ANONYMOUS
-from clientscope.records.topics import CONFIGS, CONNECTIONS, STATUS
-from clientscope.status.record import BrokerStatus
+from clientscope.model.client_key import client_key
+from clientscope.model.connection import rates
+from clientscope.catalog.value_states import ValueState
+from clientscope.model.enums import Kind
+from clientscope.model.principals import ANONYMOUS
+from clientscope.model.topics import CONFIGS, CONNECTIONS, STATUS
+from clientscope.model.status import BrokerStatus
 
 CLUSTER = "played"
 SECRET = "canary-played-4711"

@@ -16,7 +16,7 @@ from record_bytes import config_record, setting
 from clientscope.demo.fleet import Fleet
 from clientscope.digest import DigestKey
 from clientscope.local.process import free_port
-from clientscope.records.topics import CONFIGS
+from clientscope.model.topics import CONFIGS
 
 KEY = DigestKey(b"0123456789abcdef" * 4)
 

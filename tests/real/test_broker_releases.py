@@ -19,7 +19,7 @@ from patience import LIMIT_S, eventually, until
 
 from clientscope.client import KafkaConsumer, KafkaProducer
 from clientscope.client.raw import RawClient
-from clientscope.records.topics import CONFIGS, FINDINGS, QUARANTINE
+from clientscope.model.topics import CONFIGS, FINDINGS, QUARANTINE
 
 pytestmark = pytest.mark.matrix
 

@@ -42,10 +42,10 @@ from clientscope.client.raw import RawClient
 from clientscope.clock import now_ms
 from clientscope.local.broker import BrokerPlan, EmbeddedBroker
 from clientscope.local.process import free_port
-from clientscope.records.codec import decode
-from clientscope.records.config_record import ClientConfigRecord
-from clientscope.records.connection_record import ClientConnectionRecord
-from clientscope.records.topics import (
+from clientscope.model.codec import decode
+from clientscope.model.push import ClientConfigRecord
+from clientscope.model.connection import ClientConnectionRecord
+from clientscope.model.topics import (
     CONFIGS,
     CONNECTIONS,
     FINDINGS,

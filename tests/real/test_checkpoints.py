@@ -26,7 +26,7 @@ from stream_job import StreamJob
 from clientscope import topics
 from clientscope.errors import EnvironmentProblem
 from clientscope.local.process import free_port
-from clientscope.records.topics import CONFIGS, CONNECTIONS, RESULTS
+from clientscope.model.topics import CONFIGS, CONNECTIONS, RESULTS
 from streaming.checkpoints.job_topic import read_job
 
 pytestmark = pytest.mark.faults

@@ -16,7 +16,7 @@ from conftest import RunningBroker, RunningGateway
 from observe import connection_records
 from patience import eventually, until
 
-from clientscope.records.enums import Kind
+from clientscope.model.enums import Kind
 
 pytestmark = pytest.mark.matrix
 

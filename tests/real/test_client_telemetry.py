@@ -42,9 +42,9 @@ from telemetry_frames import asking, asks, pushes
 from clientscope.client.raw import RawClient
 from clientscope.clock import now_ms
 from clientscope.local.process import free_port
-from clientscope.records.enums import Kind
-from clientscope.records.telemetry import TERMINATING
-from clientscope.records.topics import TELEMETRY
+from clientscope.model.enums import Kind
+from clientscope.model.telemetry import TERMINATING
+from clientscope.model.topics import TELEMETRY
 from clientscope.session.telemetry import survives
 from clientscope.wire.codes import INVALID_REQUEST
 from clientscope.wire.cursor import Cursor

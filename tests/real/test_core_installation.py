@@ -20,7 +20,7 @@ from places import ROOT
 from programs import built_wheel, ran, running, says
 
 from clientscope.local.process import free_port
-from clientscope.records.topics import CONFIGS
+from clientscope.model.topics import CONFIGS
 
 MOST_MB = 340
 MOST_REQUIREMENTS = 18

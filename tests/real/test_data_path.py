@@ -28,7 +28,7 @@ from observe import WorkerMemory, connection_records, counts, minor_faults, work
 from patience import LIMIT_S, eventually, until
 
 from clientscope.client.raw import RawClient
-from clientscope.records.enums import Kind
+from clientscope.model.enums import Kind
 from clientscope.wire.messages import PushConfigResponse
 
 

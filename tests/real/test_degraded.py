@@ -26,8 +26,8 @@ from stream_job import StreamJob
 
 from clientscope.kafka.writer import TopicWriter
 from clientscope.local.process import free_port
-from clientscope.records.enums import Kind
-from clientscope.records.topics import CONNECTIONS, FINDINGS, RESULTS
+from clientscope.model.enums import Kind
+from clientscope.model.topics import CONNECTIONS, FINDINGS, RESULTS
 from streaming.gauges import Gauges
 
 pytestmark = pytest.mark.faults

@@ -24,12 +24,12 @@ from patience import eventually, until
 from programs import running
 
 from clientscope.demo.fleet import Fleet
-from clientscope.findings.record import Application, Finding
+from clientscope.model.finding import Application, Finding
 from clientscope.kafka.writer import TopicWriter
 from clientscope.local.process import free_port
-from clientscope.records.topics import FINDINGS, STATUS
-from clientscope.status.record import ProcessStatus
-from clientscope.topic_values import parse
+from clientscope.model.topics import FINDINGS, STATUS
+from clientscope.model.status import ProcessStatus
+from clientscope.model.values import parse
 
 MANY = 1_000
 CANARY = "canary-6f2c"

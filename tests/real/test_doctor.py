@@ -16,7 +16,7 @@ from observe import private_file, set_topic
 from patience import eventually
 
 from clientscope.local.process import free_port
-from clientscope.records.topics import GAUGES, QUARANTINE, TOPICS
+from clientscope.model.topics import GAUGES, QUARANTINE, TOPICS
 
 CANARIES = ("CNRYDIGESTKEYCNRYDIGESTKEYCNRYDIGESTKEY", "CNRYTOKENCNRYTOKENCNRY", "CNRYPASSWORDCNRY", "CNRYURLPASSWORD")
 

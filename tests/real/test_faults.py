@@ -22,9 +22,9 @@ from observe import WorkerMemory, await_count, by_librdkafka, count, counts, is_
 from patience import LIMIT_S, meanwhile, until
 
 from clientscope.client.raw import RawClient
-from clientscope.records.codec import decode
-from clientscope.records.config_record import ClientConfigRecord
-from clientscope.records.topics import CONFIGS
+from clientscope.model.codec import decode
+from clientscope.model.push import ClientConfigRecord
+from clientscope.model.topics import CONFIGS
 
 MIB = 1024 * 1024
 TOPIC = "test.faults"

@@ -13,10 +13,10 @@ from forked import clientscope
 from made_findings import leak, made
 from observe import newest, read_all
 
-from clientscope.findings.decisions import Decision
-from clientscope.findings.record import Finding
+from clientscope.model.decision import Decision
+from clientscope.model.finding import Finding
 from clientscope.kafka.writer import TopicWriter
-from clientscope.records.topics import DECISIONS, FINDINGS
+from clientscope.model.topics import DECISIONS, FINDINGS
 from udfs.rules.registry import with_risks
 
 NEXT_MONTH = (datetime.now(UTC) + timedelta(days=30)).date().isoformat()

@@ -20,7 +20,7 @@ from kafka.protocol.admin import ElectionType
 from observe import answers, connection_records, count, make_topic, metrics
 from patience import LIMIT_S, eventually, meanwhile, until
 
-from clientscope.records.enums import Kind
+from clientscope.model.enums import Kind
 
 pytestmark = pytest.mark.matrix
 

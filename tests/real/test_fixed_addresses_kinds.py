@@ -29,7 +29,7 @@ from clientscope import topics
 from clientscope.client.raw import RawClient
 from clientscope.local.broker import BrokerPlan, EmbeddedBroker
 from clientscope.local.process import free_port
-from clientscope.records.enums import Kind
+from clientscope.model.enums import Kind
 
 RELEASES = ["broker-2.4", "broker-2.8", "broker-3.6", "broker-3.9", "broker-4.0.0"]
 

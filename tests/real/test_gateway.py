@@ -45,7 +45,7 @@ from patience import LIMIT_S, until
 
 from clientscope.client.raw import RawClient
 from clientscope.local.process import free_port
-from clientscope.records.enums import Kind
+from clientscope.model.enums import Kind
 from clientscope.wire.codes import CONFIG_TOO_LARGE, INVALID_REQUEST
 from clientscope.wire.messages import ApiVersionsRequest, PushConfigResponse
 

@@ -42,8 +42,8 @@ from record_bytes import connection_record, heartbeat
 from clientscope.digest import DigestKey
 from clientscope.gateway.place import next_epoch
 from clientscope.local.process import free_port
-from clientscope.records.enums import Kind
-from clientscope.records.topics import CONNECTIONS
+from clientscope.model.enums import Kind
+from clientscope.model.topics import CONNECTIONS
 from clientscope.wire.codes import CONFIG_TOO_LARGE, INVALID_CONFIG, NONE, THROTTLING_QUOTA_EXCEEDED
 
 TOPIC = "test.requests"

@@ -17,9 +17,9 @@ from http_attacks import connected
 from observe import connection_records
 from patience import until
 
-from clientscope.records.connection_record import ClientConnectionRecord
-from clientscope.records.enums import Kind
-from clientscope.records.principals import ANONYMOUS
+from clientscope.model.connection import ClientConnectionRecord
+from clientscope.model.enums import Kind
+from clientscope.model.principals import ANONYMOUS
 from clientscope.session.unanswered import FIRST_ID
 from clientscope.wire import api_versions
 from clientscope.wire.codes import PUSH_CONFIG

@@ -22,10 +22,10 @@ from observe import becomes, count, findings, newest, push_one, read_all
 from patience import LIMIT_S, until
 
 from clientscope.client.raw import RawClient
-from clientscope.findings.record import Finding
-from clientscope.records.codec import decode
-from clientscope.records.config_record import ClientConfigRecord
-from clientscope.records.topics import CONFIGS, FINDINGS
+from clientscope.model.finding import Finding
+from clientscope.model.codec import decode
+from clientscope.model.push import ClientConfigRecord
+from clientscope.model.topics import CONFIGS, FINDINGS
 from clientscope.wire.codes import NONE, THROTTLING_QUOTA_EXCEEDED
 
 KEEP_DAYS = 20 / 86_400

@@ -34,7 +34,7 @@ from clientscope.gateway.place import GatewayPlace
 from clientscope.gateway.registry import ConnectionRegistry
 from clientscope.report.listing import csv_line
 from clientscope.session.state import Identity
-from clientscope.topic_values import clean
+from clientscope.model.values import clean
 from clientscope.wire.messages import ApiVersionsRequest
 
 LONG = "64K" + "x" * 65_533

@@ -31,7 +31,7 @@ from clientscope.demo.watch import jmx_connections
 from clientscope.local.broker import BrokerPlan, EmbeddedBroker
 from clientscope.local.jars import jars
 from clientscope.local.process import free_port
-from clientscope.records.enums import PrincipalSource
+from clientscope.model.enums import PrincipalSource
 from clientscope.session.telemetry import Subscription
 from clientscope.wire.cursor import Cursor
 

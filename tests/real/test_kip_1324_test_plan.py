@@ -23,7 +23,7 @@ from test_pushes import PUSHED, run
 from clientscope.catalog.configs import DEFAULT_KEYS, ClientType, Type
 from clientscope.client import KafkaAdminClient, KafkaConsumer, KafkaProducer
 from clientscope.client.raw import RawClient
-from clientscope.records.enums import Kind, Origin
+from clientscope.model.enums import Kind, Origin
 from clientscope.wire.codes import CONFIG_MAX_BYTES, CONFIG_TOO_LARGE, NONE, PUSH_CONFIG
 
 TOPIC = "test.plan"

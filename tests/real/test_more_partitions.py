@@ -18,7 +18,7 @@ from patience import until
 from clientscope.cli import main
 from clientscope.kafka.compacted import Follower, clear_old_places, read_compacted
 from clientscope.kafka.writer import TopicWriter, partition_of
-from clientscope.records.topics import GAUGES, TOPICS
+from clientscope.model.topics import GAUGES, TOPICS
 from sinks.dashboard.state.reader import StateReader
 from sinks.dashboard.state.state import State
 

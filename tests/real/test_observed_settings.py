@@ -21,10 +21,10 @@ from programs import ran
 from clientscope.client.raw import RawClient
 from clientscope.local.jars import jars
 from clientscope.local.java import java
-from clientscope.records.codec import decode
-from clientscope.records.config_record import ClientConfigRecord
-from clientscope.records.enums import Origin
-from clientscope.records.topics import CONFIGS
+from clientscope.model.codec import decode
+from clientscope.model.push import ClientConfigRecord
+from clientscope.model.enums import Origin
+from clientscope.model.topics import CONFIGS
 
 PROGRAM = Path(__file__).parent / "clients" / "SetClients.java"
 CASES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text())

@@ -22,7 +22,7 @@ from clientscope.cluster.api_versions import ask
 from clientscope.config import GatewaySettings
 from clientscope.errors import EnvironmentProblem
 from clientscope.gateway.place import find_place
-from clientscope.records.topics import CONFIGS
+from clientscope.model.topics import CONFIGS
 from clientscope.wire import api_versions
 from clientscope.wire.codes import UNSUPPORTED_VERSION
 from clientscope.wire.describe_cluster import BrokerSoftware

@@ -21,8 +21,8 @@ from test_sasl import unsecured_token
 
 from clientscope.client import push
 from clientscope.errors import EnvironmentProblem
-from clientscope.records.enums import Kind, Origin
-from clientscope.records.topics import CONFIGS
+from clientscope.model.enums import Kind, Origin
+from clientscope.model.topics import CONFIGS
 
 CONFLUENT = ("confluent-kafka-python", f"{confluent_kafka.version()}-rdkafka-{confluent_kafka.libversion()[0]}")
 

@@ -18,7 +18,7 @@ from page_server import PageServer, serving
 from playwright.sync_api import Page, expect
 
 from clientscope.clock import now_ms
-from clientscope.findings.record import Decided
+from clientscope.model.finding import Decided
 
 REASON, UNTIL = re.compile("^Why"), re.compile("^Until")
 FIELDS = "main :is(input:not([type=radio], [type=checkbox]), textarea)"

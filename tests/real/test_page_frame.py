@@ -38,7 +38,7 @@ from quality_batches import UNBALANCED, append, connections
 
 from clientscope import cli
 from clientscope.clock import now_ms
-from clientscope.records.topics import CONNECTIONS
+from clientscope.model.topics import CONNECTIONS
 from sinks.dashboard.http.access import Access, Token
 from sinks.quality.process import checking_process
 

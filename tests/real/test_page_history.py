@@ -16,7 +16,7 @@ from past_tables import DAY_MS, HOUR_MS, NOW_MS, append, connection, gauge
 from playwright.sync_api import ConsoleMessage, Locator, Page, expect
 
 from clientscope.clock import now_ms
-from clientscope.records.enums import Kind
+from clientscope.model.enums import Kind
 
 STATES = (400, 404, 503)
 

@@ -28,7 +28,7 @@ from record_bytes import config_record, heartbeat, setting
 from stream_job import StreamJob
 
 from clientscope.local.broker import EmbeddedBroker
-from clientscope.records.topics import BY_NAME, CONFIGS, CONNECTIONS, FINDINGS, GAUGES, RESULTS
+from clientscope.model.topics import BY_NAME, CONFIGS, CONNECTIONS, FINDINGS, GAUGES, RESULTS
 
 pytestmark = pytest.mark.faults
 

@@ -33,7 +33,7 @@ from clientscope.client import KafkaProducer
 from clientscope.client.raw import RawClient
 from clientscope.clock import now_ms
 from clientscope.demo.watch import DemoWatch
-from clientscope.records.topics import BY_NAME, CONFIGS, CONNECTIONS, DECISIONS, FINDINGS, GAUGES, QUARANTINE, RESULTS, TELEMETRY
+from clientscope.model.topics import BY_NAME, CONFIGS, CONNECTIONS, DECISIONS, FINDINGS, GAUGES, QUARANTINE, RESULTS, TELEMETRY
 from sinks.dashboard.past.pushes import Whose, differences, starts
 from sinks.dashboard.past.tables import Span, Tables
 
@@ -170,7 +170,7 @@ def test_f20_what_is_no_record_is_quarantined_and_everything_else_runs_on(instal
 
 def test_every_topic_is_read_by_a_plain_consumer_and_pythons_json(installation: Any) -> None:
     """And each value is as its schema in the package says; decisions are read in test_serve_api.py."""
-    schemas = resources.files("clientscope.records") / "schemas"
+    schemas = resources.files("clientscope.model") / "schemas"
     for topic in sorted(BY_NAME.keys() - {TELEMETRY, DECISIONS}):
         validator = jsonschema.Draft202012Validator(json.loads(schemas.joinpath(f"{topic}.json").read_text("utf-8")))
         values = [message for message in until(lambda topic=topic: read_all(installation.internal, topic)) if message.value]

@@ -16,8 +16,8 @@ from every import every
 from observe import children, count, make_topic, metrics, private_file, process_name, push_one, read_all
 from patience import LIMIT_S, until
 
-from clientscope.records.client_key import instance_of
-from clientscope.records.topics import CONFIGS
+from clientscope.model.client_key import instance_of
+from clientscope.model.topics import CONFIGS
 from clientscope.wire.codes import NONE, THROTTLING_QUOTA_EXCEEDED
 
 TOPIC = "test.isolation"

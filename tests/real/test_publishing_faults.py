@@ -32,8 +32,8 @@ from clientscope import topics
 from clientscope.client.raw import RawClient
 from clientscope.local.broker import BrokerPlan, EmbeddedBroker
 from clientscope.local.process import free_port
-from clientscope.records.enums import OF_GATEWAYS, Kind, Origin
-from clientscope.records.topics import CONNECTIONS
+from clientscope.model.enums import OF_GATEWAYS, Kind, Origin
+from clientscope.model.topics import CONNECTIONS
 
 pytestmark = pytest.mark.faults
 

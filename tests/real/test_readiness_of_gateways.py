@@ -19,7 +19,7 @@ from patience import LIMIT_S, until
 
 from clientscope.client.raw import RawClient
 from clientscope.local.process import free_port
-from clientscope.records.enums import Kind
+from clientscope.model.enums import Kind
 
 pytestmark = pytest.mark.matrix
 

@@ -26,9 +26,9 @@ from observe import await_count, by_librdkafka, configurations, connection_recor
 from patience import LIMIT_S, until
 
 from clientscope.client.raw import RawClient
-from clientscope.records.connection_record import ClientConnectionRecord
-from clientscope.records.enums import Kind, PrincipalSource
-from clientscope.records.topics import CONFIGS, CONNECTIONS
+from clientscope.model.connection import ClientConnectionRecord
+from clientscope.model.enums import Kind, PrincipalSource
+from clientscope.model.topics import CONFIGS, CONNECTIONS
 
 TOPIC = "test.sasl"
 

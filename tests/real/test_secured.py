@@ -39,7 +39,7 @@ from clientscope.client import KafkaProducer
 from clientscope.kafka.access import KafkaAccess
 from clientscope.local.broker import BrokerPlan, EmbeddedBroker
 from clientscope.local.process import free_port
-from clientscope.records.topics import DECISIONS, QUARANTINE, RESULTS, STATUS
+from clientscope.model.topics import DECISIONS, QUARANTINE, RESULTS, STATUS
 
 pytestmark = pytest.mark.faults
 

@@ -17,7 +17,7 @@ from observe import private_file, push_one, read_all, write
 from patience import LIMIT_S, until
 
 from clientscope.local.process import free_port
-from clientscope.records.topics import DECISIONS, FINDINGS
+from clientscope.model.topics import DECISIONS, FINDINGS
 
 TOKEN = "a-token-of-the-tests-only"
 FINGERPRINT = fingerprint(0x5E4E)

@@ -27,7 +27,7 @@ from stream_job import KEY
 from clientscope.kafka.access import KafkaAccess
 from clientscope.local.broker import BrokerPlan, EmbeddedBroker
 from clientscope.local.process import free_port
-from clientscope.records.topics import CONFIGS
+from clientscope.model.topics import CONFIGS
 from streaming.checkpoints.job_topic import read_job
 from streaming.releases import RELEASES, release
 

@@ -26,7 +26,7 @@ from stream_job import KEY, StreamJob
 from clientscope.local.jars import jars
 from clientscope.local.java import java
 from clientscope.local.process import free_port
-from clientscope.records.topics import RESULTS
+from clientscope.model.topics import RESULTS
 
 SEED = 24
 _MANAGER = "org.apache.hadoop.mapreduce.MiniHadoopClusterManager"

@@ -29,7 +29,7 @@ from record_bytes import config_record
 from stream_job import KEY, StreamJob
 
 from clientscope.config import StreamSettings
-from clientscope.records.topics import BY_NAME, CONFIGS, QUARANTINE
+from clientscope.model.topics import BY_NAME, CONFIGS, QUARANTINE
 from streaming.queries.registry import wanted
 
 pytestmark = pytest.mark.faults

@@ -19,12 +19,12 @@ from patience import LIMIT_S, until
 from record_bytes import config_record, setting
 from stream_job import StreamJob
 
-from clientscope.findings.record import Finding
+from clientscope.model.finding import Finding
 from clientscope.kafka.compacted import read_compacted
-from clientscope.records.codec import decode
-from clientscope.records.config_record import ClientConfigRecord
-from clientscope.records.enums import Kind
-from clientscope.records.topics import CONFIGS, FINDINGS, GAUGES, RESULTS
+from clientscope.model.codec import decode
+from clientscope.model.push import ClientConfigRecord
+from clientscope.model.enums import Kind
+from clientscope.model.topics import CONFIGS, FINDINGS, GAUGES, RESULTS
 from clientscope.wire.codes import NONE
 from udfs.kernels.results import key_of
 

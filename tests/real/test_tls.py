@@ -28,8 +28,8 @@ from tls_cluster import TOPIC, Cluster, in_front, raw, tls_cluster, upstream
 from clientscope.client import KafkaProducer
 from clientscope.client.raw import RawClient
 from clientscope.gateway.worker.proxy_protocol import build
-from clientscope.records.connection_record import ClientConnectionRecord
-from clientscope.records.enums import Kind, Origin, PrincipalSource
+from clientscope.model.connection import ClientConnectionRecord
+from clientscope.model.enums import Kind, Origin, PrincipalSource
 
 
 @pytest.fixture(scope="module")

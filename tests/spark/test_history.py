@@ -17,8 +17,8 @@ from telemetry_frames import measured
 
 from clientscope.catalog.client_facts import PREFIX
 from clientscope.digest import DigestKey
-from clientscope.records.enums import Kind
-from clientscope.records.topics import CONFIGS, CONNECTIONS, TELEMETRY
+from clientscope.model.enums import Kind
+from clientscope.model.topics import CONFIGS, CONNECTIONS, TELEMETRY
 from sinks.dashboard.past import connections, pushes
 from sinks.dashboard.past.tables import Span, Tables
 from sinks.history.batches import append

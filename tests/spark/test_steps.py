@@ -18,9 +18,9 @@ from clientscope.digest import DigestKey
 from clientscope.profiles import APACHE, BUILT_IN, Thresholds
 from clientscope.profiles.client_patterns import ClientPattern
 from clientscope.profiles.thresholds import ProfileChoice
-from clientscope.records.enums import Kind
-from clientscope.records.result_record import SOURCE_PLACE
-from clientscope.records.topics import CONFIGS, CONNECTIONS, INPUTS, RESULTS
+from clientscope.model.enums import Kind
+from clientscope.model.result import SOURCE_PLACE
+from clientscope.model.topics import CONFIGS, CONNECTIONS, INPUTS, RESULTS
 from streaming import transforms
 from streaming.checkpoints.job_records import SkippedRecord
 from streaming.failures import understood

@@ -22,10 +22,10 @@ from clientscope.catalog.sensitive_names import judge_name
 from clientscope.digest import DigestKey
 from clientscope.errors import RecordError
 from clientscope.policy.redaction import ClientNames
-from clientscope.records.codec import decode, invalid_fields
-from clientscope.records.enums import ValueState
-from clientscope.records.fields import READ, GivenName, Id32, Name, SecurityProtocol, Uuid
-from clientscope.records.telemetry import ATTRIBUTES, MOST_RECORD_BYTES, TERMINATING
+from clientscope.model.codec import decode, invalid_fields
+from clientscope.catalog.value_states import ValueState
+from clientscope.model.fields import READ, GivenName, Id32, Name, SecurityProtocol, Uuid
+from clientscope.model.telemetry import ATTRIBUTES, MOST_RECORD_BYTES, TERMINATING
 from udfs.decode import DECODE_ERROR
 
 

@@ -13,10 +13,10 @@ import pyarrow.compute as pc
 
 from clientscope.digest import DigestKey
 from clientscope.profiles import Thresholds
-from clientscope.records.codec import encode
-from clientscope.records.enums import Kind
-from clientscope.records.input_record import MOST_KEY_BYTES, InputRecord
-from clientscope.records.topics import CONFIGS, CONNECTIONS, INPUTS, RESULTS
+from clientscope.model.codec import encode
+from clientscope.model.enums import Kind
+from clientscope.model.input import MOST_KEY_BYTES, InputRecord
+from clientscope.model.topics import CONFIGS, CONNECTIONS, INPUTS, RESULTS
 from udfs.decode import judged_connections, judged_pushes
 from udfs.kernels.results import Place, key_of, result
 from udfs.rules.engine.push import Push, search_names

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 from clientscope.catalog.sensitive_keys import normalise
 from clientscope.findings.fingerprints import application_key
-from clientscope.records.client_key import client_key
-from clientscope.records.codec import encode
-from clientscope.records.config_record import ClientConfigRecord, RecordedSetting
-from clientscope.records.connection_record import ClientConnectionRecord
-from clientscope.records.result_record import MOST_BYTES, FiredRule, PushResult
+from clientscope.model.client_key import client_key
+from clientscope.model.codec import encode
+from clientscope.model.push import ClientConfigRecord, RecordedSetting
+from clientscope.model.connection import ClientConnectionRecord
+from clientscope.model.result import MOST_BYTES, FiredRule, PushResult
 from clientscope.severities import SEVERITIES, Severity
 from udfs.kernels.applications import of_client
 from udfs.rules.engine.push import Push, SettingOf
@@ -97,7 +97,7 @@ def application_of(push: Push) -> str:
 
 
 def key_of(record: ClientConfigRecord | ClientConnectionRecord) -> str:
-    """`clientscope.records.client_key` of a record's client."""
+    """`clientscope.model.client_key` of a record's client."""
     return client_key(
         record.cluster_id, record.principal, record.client_address, record.client_instance_id, record.gateway_id, record.gateway_epoch,
         record.connection_id,

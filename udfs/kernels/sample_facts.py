@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from clientscope.records.topics import CONFIGS, CONNECTIONS
+from clientscope.model.topics import CONFIGS, CONNECTIONS
 
 Facts = dict[str, pa.Array]
 

@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 from clientscope.catalog.sensitive import Tier
 from clientscope.policy.redaction import tier_of
-from clientscope.records.config_record import RecordedSetting
-from clientscope.records.enums import Origin, ValueState
+from clientscope.model.push import RecordedSetting
+from clientscope.catalog.value_states import ValueState
+from clientscope.model.enums import Origin
 from udfs.rules.engine.push import Push, hidden
 from udfs.rules.engine.rule import Judgement, judges, pointing
 

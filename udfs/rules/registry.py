@@ -13,7 +13,7 @@ from udfs.rules import batching, combinations, connections, delivery, groups, ke
 from udfs.rules.engine.rule import DECLARED, Needs, Rule
 
 if TYPE_CHECKING:
-    from clientscope.findings.record import Finding  # its models take a tenth of the start of a command that needs none
+    from clientscope.model.finding import Finding  # its models take a tenth of the start of a command that needs none
 
 MODULES = (delivery, batching, groups, reading, connections, software, values, combinations, keys, leaks)
 """Whose import registers the functions that judge."""

@@ -32,7 +32,7 @@ def _list(settings: CheckpointsListSettings) -> int:
     from clientscope.commands.checkpoints import table
     from clientscope.kafka.access import KafkaAccess
     from clientscope.kafka.admin import no_broker
-    from clientscope.records.topics import JOB
+    from clientscope.model.topics import JOB
     from clientscope.report.listing import Listed, show
     from streaming.checkpoints import topics_now
     from streaming.checkpoints.job_topic import read_job
@@ -87,7 +87,7 @@ def _reset(settings: CheckpointsResetSettings) -> int:
     from clientscope.errors import SettingsError
     from clientscope.kafka.access import KafkaAccess
     from clientscope.kafka.admin import no_broker
-    from clientscope.records.topics import JOB
+    from clientscope.model.topics import JOB
     from streaming.checkpoints import reset
     from streaming.checkpoints.topics_now import Offsets
 

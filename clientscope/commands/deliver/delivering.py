@@ -9,8 +9,8 @@ from clientscope.config_types import check_url
 from clientscope.errors import SettingsError
 from clientscope.kafka.access import KafkaAccess
 from clientscope.local.process import StopRequest
-from clientscope.records.topics import USED_BY
-from clientscope.status.writer import INTERVAL_S, StatusWriter
+from clientscope.model.topics import USED_BY
+from clientscope.status_writer import INTERVAL_S, StatusWriter
 from sinks.alerts import alertmanager, apprise, webhook
 from sinks.alerts.delivery import Deliveries
 from sinks.alerts.receivers import Receiver, read

@@ -16,7 +16,7 @@ from clientscope.commands.doctor.result import CLIENT_ID, CheckResult, Situation
 from clientscope.errors import EnvironmentProblem
 from clientscope.kafka.admin import configs, connected
 from clientscope.kafka.reader import OffsetRange, TopicReader
-from clientscope.records.topics import BY_NAME, CONNECTIONS, STATUS, USED_BY, used_by
+from clientscope.model.topics import BY_NAME, CONNECTIONS, STATUS, USED_BY, used_by
 from clientscope.topics import other_settings
 
 

@@ -16,7 +16,7 @@ from clientscope.catalog.settings import Facts, KnownSetting, Library, Release, 
 from clientscope.commands.explain import ExplainSettings
 from clientscope.commands.sources import columns, wrapped
 from clientscope.errors import SettingsError
-from clientscope.records.enums import ValueState
+from clientscope.catalog.value_states import ValueState
 from udfs.rules.registry import EVERY_RULE
 
 _LONGEST = 128

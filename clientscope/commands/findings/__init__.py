@@ -13,7 +13,7 @@ from clientscope.config import KafkaSettings, ListingSettings, OptionalPageSetti
 from clientscope.config.base import Option, TextOrJson
 
 if TYPE_CHECKING:
-    from clientscope.findings.record import Finding
+    from clientscope.model.finding import Finding
 
 
 Fingerprints = Annotated[
@@ -77,7 +77,7 @@ def _reader(settings: FindingsListSettings) -> Callable[[], list[Finding]]:
     from clientscope import topics
     from clientscope.commands.findings import topic
     from clientscope.kafka.access import KafkaAccess
-    from clientscope.records.topics import FINDINGS
+    from clientscope.model.topics import FINDINGS
     from clientscope.report.api import Api
     from clientscope.report.findings import every
 
@@ -111,7 +111,7 @@ def _show(settings: FindingsShowSettings) -> int:
     from clientscope.clock import now_ms
     from clientscope.commands.findings import topic
     from clientscope.kafka.access import KafkaAccess
-    from clientscope.records.topics import FINDINGS
+    from clientscope.model.topics import FINDINGS
     from clientscope.report import listing
     from clientscope.report.findings import details, found_by
 
@@ -207,7 +207,7 @@ def _close(settings: FindingsCloseSettings) -> int:
     from clientscope.clock import now_ms
     from clientscope.commands.findings import topic
     from clientscope.kafka.access import KafkaAccess
-    from clientscope.records.topics import DECISIONS, FINDINGS
+    from clientscope.model.topics import DECISIONS, FINDINGS
     from clientscope.report import deciding
     from clientscope.report.findings import printable
 
@@ -248,7 +248,7 @@ def _reopen(settings: FindingsReopenSettings) -> int:
     from clientscope.commands.findings import topic
     from clientscope.kafka.access import KafkaAccess
     from clientscope.kafka.compacted import read_compacted
-    from clientscope.records.topics import DECISIONS, FINDINGS
+    from clientscope.model.topics import DECISIONS, FINDINGS
     from clientscope.report import deciding
     from clientscope.report.findings import printable
 

@@ -20,7 +20,7 @@ from clientscope.catalog.sensitive import Tier
 from clientscope.catalog.sensitive_values import is_login_module, shape_of
 from clientscope.commands.lint.judging import Subject
 from clientscope.commands.lint.placed import LINE_END, Placed, Region
-from clientscope.records.enums import ValueState
+from clientscope.catalog.value_states import ValueState
 
 ALONE = "only credentials are judged here"
 """Of what no format explains, or is no client's."""

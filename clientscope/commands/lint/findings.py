@@ -20,7 +20,7 @@ from clientscope.logs.events import EventKind
 from clientscope.profiles.client_patterns import ClientPattern, PatternSubject
 from clientscope.profiles.owners import Owner, Owners
 from clientscope.profiles.suppressions import ENDLESS, Suppression, suppressing
-from clientscope.records.enums import ValueState
+from clientscope.catalog.value_states import ValueState
 from clientscope.severities import SEVERITIES
 from udfs.kernels.applications import of_client
 from udfs.rules.engine.push import SettingOf

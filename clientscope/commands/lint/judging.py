@@ -12,8 +12,8 @@ from clientscope.catalog.dialects.dialect import Dialect
 from clientscope.commands.lint.shown import LEFT, MESSAGES, OF_PUSHES_ALONE, documentation
 from clientscope.policy.redaction import ClientNames, judged_record, type_name
 from clientscope.profiles import Profile, Thresholds, of_addresses
-from clientscope.records.config_record import ClientConfigRecord
-from clientscope.records.enums import Origin
+from clientscope.model.push import ClientConfigRecord
+from clientscope.model.enums import Origin
 from clientscope.severities import SEVERITIES
 from udfs.rules.engine import rule as rules
 from udfs.rules.engine.push import NOT_SEARCHED, Push, SettingOf

@@ -26,9 +26,9 @@ from clientscope.query import Query
 from clientscope.readiness.judging import UpgradeQuestion, judge_seen, oldest_release, utc
 from clientscope.readiness.rows import JudgedClient, logged_ms, rows, searched
 from clientscope.readiness.seen import MOST_CLIENTS, MOST_LISTS, MOST_UNREAD, SeenClients
-from clientscope.records.topics import CONNECTIONS, STATUS
-from clientscope.status.record import BrokerStatus
-from clientscope.topic_values import parse
+from clientscope.model.topics import CONNECTIONS, STATUS
+from clientscope.model.status import BrokerStatus
+from clientscope.model.values import parse
 from sinks.dashboard.state.connections import event
 from udfs.kernels.applications import application_of
 

@@ -34,7 +34,7 @@ from clientscope.profiles.owners import Owner, Owners
 from clientscope.readiness import ApiUse, ObservedClient, judge_readiness, nearest_release
 from clientscope.readiness.rows import JudgedClient, ReadinessRow, logged_ms, rows
 from clientscope.readiness.verdict import last_old_ms
-from clientscope.records.enums import ValueState
+from clientscope.catalog.value_states import ValueState
 from clientscope.severities import SEVERITIES
 from udfs.kernels.applications import application_of
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from clientscope.config import GatewaySettings
 from clientscope.gateway.place import GatewayPlace
-from clientscope.records.connection_record import Passed
+from clientscope.model.connection import Passed
 from clientscope.session.ports import BrokerPorts
 from clientscope.session.state import Identified, Identity, MetricsPushed, OtherCluster, Pushed, Requested, RequestFields, Shown, Verdict
 from clientscope.wire.describe_cluster import BrokerSoftware

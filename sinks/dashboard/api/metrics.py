@@ -10,8 +10,8 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from clientscope.findings.record import State as FindingState
-from clientscope.gauges import GatewayGauge, Gauge
+from clientscope.model.finding import State as FindingState
+from clientscope.model.gauge import GatewayGauge, Gauge
 from clientscope.severities import SEVERITIES
 from sinks.dashboard.state.pushes import OTHER
 from sinks.dashboard.state.state import State

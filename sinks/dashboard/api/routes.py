@@ -21,8 +21,8 @@ from clientscope.api.findings import (
     RulePage,
 )
 from clientscope.api.overview import Login, Me, Overview, ReadinessBy, ReadinessGroups
-from clientscope.findings.record import TO_DO, Finding
-from clientscope.findings.record import State as FindingState
+from clientscope.model.finding import TO_DO, Finding
+from clientscope.model.finding import State as FindingState
 from clientscope.report.findings import Confidence, FindingChoice, Suppressed
 from sinks.dashboard.api import streams
 from sinks.dashboard.api.deciding import Deciding

@@ -28,8 +28,8 @@ from clientscope.api.overview import Authentication, Role
 from clientscope.config import ServeSettings
 from clientscope.config_types import is_loopback, split_networks
 from clientscope.errors import SettingsError
-from clientscope.records.client_key import network_of
-from clientscope.topic_values import clean
+from clientscope.model.client_key import network_of
+from clientscope.model.values import clean
 
 COOKIE = "clientscope_session"
 SESSION_SECONDS = 12 * 60 * 60

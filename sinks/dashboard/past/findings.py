@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from clientscope.catalog.sensitive import shown
-from clientscope.findings.record import TO_DO, Application, Finding
+from clientscope.model.finding import TO_DO, Application, Finding
 from clientscope.query import HISTORY_FINDINGS, parse, parse_sort
 from clientscope.report.findings import SORTS, Searched, is_found, searched, sort_findings
 from sinks.dashboard.past.tables import Json, Span, Tables, moment, text, too_wide, within

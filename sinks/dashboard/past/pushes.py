@@ -16,9 +16,10 @@ from clientscope.api.clients import Configuration
 from clientscope.catalog.client_facts import FACTS, How
 from clientscope.catalog.sensitive import shown
 from clientscope.policy.redaction import type_name
-from clientscope.records.config_record import ClientConfigRecord, RecordedSetting, Redaction, compact, reason_name
-from clientscope.records.enums import Origin, ValueState, rank_of
-from clientscope.topic_values import clean
+from clientscope.model.push import ClientConfigRecord, RecordedSetting, Redaction, compact, reason_name
+from clientscope.catalog.value_states import ValueState
+from clientscope.model.enums import Origin, rank_of
+from clientscope.model.values import clean
 from sinks.dashboard.past.connections import points, step_of
 from sinks.dashboard.past.tables import Json, NoAnswer, Span, Tables, text, too_wide, within
 from sinks.dashboard.state.one_client import changes, of_record

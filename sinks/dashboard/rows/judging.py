@@ -12,9 +12,9 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from clientscope.fair_share import shares
-from clientscope.findings.record import Finding
-from clientscope.records.client_key import Tenant, client_key, is_anonymous, tenant_of
-from clientscope.records.principals import ANONYMOUS, authenticated
+from clientscope.model.finding import Finding
+from clientscope.model.client_key import Tenant, client_key, is_anonymous, tenant_of
+from clientscope.model.principals import ANONYMOUS, authenticated
 from clientscope.report.findings import is_counted
 from clientscope.risks import RISKS, Risk
 from clientscope.severities import SEVERITIES
@@ -181,12 +181,12 @@ class IndexedPush(NamedTuple):
     """One client's newest push; texts are empty for none.
 
     Attributes:
-        key: `clientscope.records.client_key.client_key` of the client.
+        key: `clientscope.model.client_key.client_key` of the client.
         pushed_ms: Kafka's time.
         instance: its instance id; None where it has none.
         judged: whether a rule could judge it; None where its result was not read.
         not_judged_by: the rules that could not (`sinks.dashboard.state.pushes`); None likewise.
-        rank: `clientscope.records.enums.rank_of` its origin: what a client pushes counts before what was seen of it.
+        rank: `clientscope.model.enums.rank_of` its origin: what a client pushes counts before what was seen of it.
     """
 
     key: str

@@ -12,7 +12,7 @@ from functools import lru_cache
 from clientscope.api.clients import ConnectionRow
 from clientscope.profiles.owners import NO_OWNERS, Owners
 from clientscope.query import library_of, version_order
-from clientscope.records.connection_record import Passed
+from clientscope.model.connection import Passed
 from sinks.dashboard.rows.judging import Judging
 from sinks.dashboard.rows.sql import GONE, LISTED, MINUTES, NO_CLIENT_ID, Database, listed
 from udfs.kernels.applications import application_of

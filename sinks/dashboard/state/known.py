@@ -14,15 +14,15 @@ from clientscope.errors import RecordError
 from clientscope.policy.redaction import ClientNames
 from clientscope.profiles.owners import NO_OWNERS, Owners
 from clientscope.readiness.seen import SeenClients
-from clientscope.records.client_key import client_key
-from clientscope.records.codec import decode
-from clientscope.records.config_record import ClientConfigRecord
-from clientscope.records.connection_record import ClientConnectionRecord
-from clientscope.records.enums import rank_of
-from clientscope.records.principals import authenticated
-from clientscope.records.result_record import PushResult
-from clientscope.records.topics import CONFIGS, CONNECTIONS, FINDINGS, GAUGES, RESULTS, STATUS
-from clientscope.topic_values import clean
+from clientscope.model.client_key import client_key
+from clientscope.model.codec import decode
+from clientscope.model.push import ClientConfigRecord
+from clientscope.model.connection import ClientConnectionRecord
+from clientscope.model.enums import rank_of
+from clientscope.model.principals import authenticated
+from clientscope.model.result import PushResult
+from clientscope.model.topics import CONFIGS, CONNECTIONS, FINDINGS, GAUGES, RESULTS, STATUS
+from clientscope.model.values import clean
 from sinks.dashboard.rows.judging import IndexedPush, PushIndex
 from sinks.dashboard.rows.sql import Database
 from sinks.dashboard.state.connections import ConnectionTable, event
@@ -93,7 +93,7 @@ def push(record: TopicRecord) -> IndexedPush:
 
 
 def key_text(key: bytes | None) -> str:
-    """A record's key as text: see `clientscope.records.client_key`.
+    """A record's key as text: see `clientscope.model.client_key`.
 
     Raises:
         RecordError: the key is too long or missing.

@@ -11,9 +11,9 @@ from clientscope.api.clients import ClientDetail, ClientStart, Configuration, Ef
 from clientscope.catalog.configs import TYPES
 from clientscope.errors import EnvironmentProblem, RecordError
 from clientscope.policy.redaction import ClientNames, judged_record
-from clientscope.records.codec import decode
-from clientscope.records.config_record import ClientConfigRecord, RecordedSetting
-from clientscope.topic_values import clean
+from clientscope.model.codec import decode
+from clientscope.model.push import ClientConfigRecord, RecordedSetting
+from clientscope.model.values import clean
 from sinks.dashboard.rows.judging import IndexedPush
 from sinks.dashboard.state.reader import Fetch, Place
 from sinks.dashboard.state.state import MOST_STARTS, State

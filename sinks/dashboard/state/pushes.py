@@ -8,8 +8,8 @@ from typing import Any
 
 from clientscope.api.clients import UnjudgedRule
 from clientscope.api.findings import ResultRow, Verdict, result_row
-from clientscope.records.enums import Origin
-from clientscope.records.result_record import PushResult
+from clientscope.model.enums import Origin
+from clientscope.model.result import PushResult
 from udfs.rules.engine.rule import NOT_EVALUABLE
 from udfs.rules.registry import EVERY_RULE
 

@@ -22,7 +22,7 @@ from clientscope.errors import EnvironmentProblem
 from clientscope.kafka.access import Kafka, access
 from clientscope.kafka.compacted import LatestByKey, by_time, clears_old_place
 from clientscope.kafka.reader import OffsetRange, TopicReader
-from clientscope.records.topics import CONFIGS, CONNECTIONS, FINDINGS, GAUGES, RESULTS, STATUS
+from clientscope.model.topics import CONFIGS, CONNECTIONS, FINDINGS, GAUGES, RESULTS, STATUS
 from sinks.dashboard.state.known import TopicRecord
 from sinks.dashboard.state.pushes import DAY_MS
 from sinks.dashboard.state.state import State

@@ -10,9 +10,9 @@ from clientscope.api.overview import ProcessHealth
 from clientscope.catalog.releases import api_name
 from clientscope.query import BROKERS, Query, matches
 from clientscope.readiness.judging import oldest_release
-from clientscope.records.codec import read_key
-from clientscope.status.record import STALE_AFTER, BrokerStatus, ProcessStatus
-from clientscope.topic_values import parse
+from clientscope.model.codec import read_key
+from clientscope.model.status import STALE_AFTER, BrokerStatus, ProcessStatus
+from clientscope.model.values import parse
 
 _PROCESSES = ("gateway", "stream", "query", "deliver", "serve")
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from clientscope import presence
 from clientscope.presence import FORGOTTEN_MS, HeartbeatParts, NumberRanges, Presence
-from clientscope.records.enums import Kind
+from clientscope.model.enums import Kind
 
 GATEWAY = ("c", 1, "gw")
 HOUR_MS = 60 * 60_000

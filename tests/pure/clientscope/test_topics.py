@@ -8,7 +8,7 @@ import pytest
 
 from clientscope import topics
 from clientscope.errors import EnvironmentProblem
-from clientscope.records.topics import BY_NAME, CONNECTIONS, TELEMETRY, USED_BY, used_by
+from clientscope.model.topics import BY_NAME, CONNECTIONS, TELEMETRY, USED_BY, used_by
 
 
 class LateCluster:

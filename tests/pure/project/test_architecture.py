@@ -28,7 +28,7 @@ def test_the_contracts_name_every_part_of_the_core() -> None:
 
 def test_kafka_python_is_used_in_one_package() -> None:
     """Elsewhere only its exceptions, its named tuple, and its engine for messages: no client, no private attribute of one."""
-    engine = ("clientscope/wire/", "clientscope/records/codec.py", "clientscope/gateway/request_log.py")
+    engine = ("clientscope/wire/", "clientscope/model/codec.py", "clientscope/gateway/request_log.py")
     application = "clientscope/demo/clients.py"  # what the demo watches: an application, with clients of its own
     found, seen = [], 0
     for path in (path for package in ("clientscope", "streaming", "sinks", "udfs", "bench") for path in (ROOT / package).rglob("*.py")):

@@ -16,7 +16,7 @@ from places import ROOT
 import streaming
 from clientscope.catalog.client_facts import FACTS
 from clientscope.profiles import owners, rules_file
-from clientscope.records import topics
+from clientscope.model import topics
 from clientscope.risks import ABOUT, RISKS
 from streaming.limits import Limit
 from udfs.rules.registry import EVERY_RULE, LIMITS

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from clientscope.errors import ClientscopeError, EnvironmentProblem
-from clientscope.records.topics import CONFIGS
+from clientscope.model.topics import CONFIGS
 from streaming.checkpoints.topics_now import Offsets
 from streaming.failures import cause_in, understood
 from streaming.fatal_records import failed_range

@@ -12,7 +12,7 @@ import pytest
 from deltalake import write_deltalake
 from job_topics import END, READ, TOPIC_ID, TopicInMemory, begun, cluster, only
 
-from clientscope.records.topics import CONFIGS, CONNECTIONS, JOB
+from clientscope.model.topics import CONFIGS, CONNECTIONS, JOB
 from streaming.checkpoints import topics_now
 from streaming.checkpoints.topics_now import EARLIEST, Extent, TopicsNow, to_json
 from streaming.failures import Failure

@@ -15,7 +15,7 @@ from py4j.protocol import Py4JNetworkError
 from scripted_query import ScriptedQuery
 
 from clientscope.findings.conditions import Conditions
-from clientscope.records.topics import CONFIGS, CONNECTIONS
+from clientscope.model.topics import CONFIGS, CONNECTIONS
 from streaming.checkpoints import topics_now
 from streaming.checkpoints.plans import PLANS
 from streaming.job_checkpoints import Checkpoints

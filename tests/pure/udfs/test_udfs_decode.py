@@ -17,10 +17,11 @@ from record_bytes import binaries, config_record, connection_record, heartbeat, 
 
 from clientscope.catalog.configs import Type
 from clientscope.errors import RecordError
-from clientscope.records.codec import MOST_BYTES, decode, encode, reasons
-from clientscope.records.config_record import MOST_SETTINGS, ClientConfigRecord
-from clientscope.records.connection_record import MOST_CONNECTIONS, MOST_COUNTS, ClientConnectionRecord
-from clientscope.records.enums import Kind, ValueState
+from clientscope.model.codec import MOST_BYTES, decode, encode, reasons
+from clientscope.model.push import MOST_SETTINGS, ClientConfigRecord
+from clientscope.model.connection import MOST_CONNECTIONS, MOST_COUNTS, ClientConnectionRecord
+from clientscope.catalog.value_states import ValueState
+from clientscope.model.enums import Kind
 from udfs.decode import CONNECTION, PUSH, decode_connections, decode_pushes
 
 PUSHED = config_record(

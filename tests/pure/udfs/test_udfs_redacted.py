@@ -13,7 +13,7 @@ from clientscope.catalog import sensitive
 from clientscope.catalog.configs import TYPES, Type
 from clientscope.catalog.sensitive import Tier, tier
 from clientscope.digest import DigestKey
-from clientscope.records.enums import ValueState
+from clientscope.catalog.value_states import ValueState
 from udfs.decode import decode_pushes, judged_pushes
 from udfs.kernels.quarantine import with_evidence
 

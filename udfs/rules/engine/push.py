@@ -21,9 +21,9 @@ from clientscope.catalog.setting_names import LONGEST, NameJudgement, NameState,
 from clientscope.catalog.settings import Allowed, Facts, KnownSetting, libraries
 from clientscope.policy.redaction import JudgedRecord
 from clientscope.profiles import APACHE, Profile, Thresholds
-from clientscope.records.client_key import Tenant, tenant_of
-from clientscope.records.config_record import RecordedSetting
-from clientscope.records.enums import Origin
+from clientscope.model.client_key import Tenant, tenant_of
+from clientscope.model.push import RecordedSetting
+from clientscope.model.enums import Origin
 
 MOST_SEARCHED = 1_024
 """Distinct unknown names of a batch, or of a file, for which the name that is meant is looked for: a tenth of a second of a core."""

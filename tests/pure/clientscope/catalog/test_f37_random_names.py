@@ -13,9 +13,9 @@ from prometheus_client import generate_latest
 from clientscope.gateway.metrics import GatewayMetrics
 from clientscope.gateway.place import GatewayPlace
 from clientscope.gateway.registry import ConnectionRegistry
-from clientscope.records.codec import encode
-from clientscope.records.series import MOST_SERIES, OTHER
-from clientscope.records.topics import GAUGES
+from clientscope.model.codec import encode
+from clientscope.model.series import MOST_SERIES, OTHER
+from clientscope.model.topics import GAUGES
 from clientscope.session.state import Identity
 from sinks.dashboard.state.known import TopicRecord
 from sinks.dashboard.state.state import State

@@ -40,10 +40,10 @@ from clientscope.gateway.request_log import RequestLog
 from clientscope.gateway.worker.messages import Logged
 from clientscope.policy.interface import ClientConfig
 from clientscope.policy.redaction import ClientNames, redact
-from clientscope.records.codec import encode
-from clientscope.records.enums import ValueState
+from clientscope.model.codec import encode
+from clientscope.catalog.value_states import ValueState
 from clientscope.session.state import UNKNOWN, Identity, PrincipalSource
-from clientscope.topic_values import Setting
+from clientscope.model.values import Setting
 from sinks.dashboard.state.connections import event
 from udfs.decode import CONNECTION, PUSH
 from udfs.kernels.client_facts import CLIENT

@@ -8,9 +8,9 @@ import pytest
 from made_findings import NOW_MS, fingerprint, made
 
 from clientscope.errors import RecordError
-from clientscope.findings.decisions import Decision
-from clientscope.findings.record import Finding
-from clientscope.topic_values import parse
+from clientscope.model.decision import Decision
+from clientscope.model.finding import Finding
+from clientscope.model.values import parse
 
 ACCEPTED = {"fingerprint": fingerprint(1), "resolution": "accepted", "by": "ann", "why": "known", "at_ms": NOW_MS, "until": "2027-01-31"}
 

@@ -10,16 +10,16 @@ from alert_receivers import message
 from fleets import KEY, Fleet, pushed
 from golden import cases
 
-from clientscope.findings.record import Finding
+from clientscope.model.finding import Finding
 from clientscope.gateway import observed_clients
 from clientscope.gateway.observed_clients import MOST_VALUES, REPEAT_S, SETTLE_S, UNSHOWN_S, ObservedClients
 from clientscope.gateway.place import GatewayPlace
 from clientscope.gateway.quota import PushQuota, PushRate
 from clientscope.gateway.registry import ConnectionRegistry
 from clientscope.policy.redaction import ClientNames
-from clientscope.records.codec import decode, encode
-from clientscope.records.config_record import ClientConfigRecord, Redaction
-from clientscope.records.enums import Origin
+from clientscope.model.codec import decode, encode
+from clientscope.model.push import ClientConfigRecord, Redaction
+from clientscope.model.enums import Origin
 from clientscope.session.state import Identity, RequestFields
 from sinks.alerts.message import Texts
 

@@ -21,8 +21,8 @@ from clientscope.gateway.metrics import GatewayMetrics
 from clientscope.gateway.place import GatewayPlace
 from clientscope.gateway.publisher import Publisher
 from clientscope.policy.interface import ClientConfig
-from clientscope.records.codec import decode
-from clientscope.records.config_record import ClientConfigRecord
+from clientscope.model.codec import decode
+from clientscope.model.push import ClientConfigRecord
 from clientscope.session.state import Pushed
 
 

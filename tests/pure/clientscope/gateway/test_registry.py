@@ -19,10 +19,10 @@ from clientscope.gateway.connection_records import Traffic
 from clientscope.gateway.metrics import GatewayMetrics
 from clientscope.gateway.place import GatewayPlace
 from clientscope.gateway.registry import ConnectionRegistry, Unpublished
-from clientscope.records import connection_record
-from clientscope.records.codec import decode, encode
-from clientscope.records.connection_record import ClientConnectionRecord, rates
-from clientscope.records.enums import Kind, PrincipalSource
+from clientscope.model import connection_record
+from clientscope.model.codec import decode, encode
+from clientscope.model.connection import ClientConnectionRecord, rates
+from clientscope.model.enums import Kind, PrincipalSource
 from clientscope.session.state import UNKNOWN, Identity
 
 PLACE = GatewayPlace("cluster", 1, "gateway-1", 1000, "CLIENT")

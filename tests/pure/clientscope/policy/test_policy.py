@@ -17,8 +17,8 @@ from clientscope.errors import InvalidConfigException
 from clientscope.gateway.policy.process import load_policy
 from clientscope.policy.interface import ClientConfig, ClientConfigData, RequestContext
 from clientscope.policy.publishing import PublishingPolicy
-from clientscope.records.codec import decode
-from clientscope.records.config_record import ClientConfigRecord, RecordedSetting
+from clientscope.model.codec import decode
+from clientscope.model.push import ClientConfigRecord, RecordedSetting
 
 SECRET = 'x.PlainLoginModule required username="u" password="hunter2";'
 

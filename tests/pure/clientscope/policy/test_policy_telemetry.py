@@ -16,7 +16,7 @@ from clientscope.errors import RecordError
 from clientscope.policy import telemetry
 from clientscope.policy.redaction import ClientNames
 from clientscope.policy.telemetry import client_resource, record_value, redacted_metrics, shown_fields
-from clientscope.records.telemetry import ATTRIBUTES, MOST_RECORD_BYTES, TERMINATING
+from clientscope.model.telemetry import ATTRIBUTES, MOST_RECORD_BYTES, TERMINATING
 
 SECRET = "svc-AKIAIOSFODNN7EXAMPLE"
 NAMES = ClientNames()

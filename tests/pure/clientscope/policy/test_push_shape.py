@@ -15,7 +15,7 @@ from clientscope.policy import push_shape
 from clientscope.policy.push_shape import PushShape
 from clientscope.policy.redaction import ClientNames
 from clientscope.policy.telemetry import client_resource, record_value, redacted_metrics
-from clientscope.records.telemetry import ATTRIBUTES
+from clientscope.model.telemetry import ATTRIBUTES
 
 SECRET = "svc-AKIAIOSFODNN7EXAMPLE"
 NAMES = ClientNames()

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from seen_clients import NOW, record, seen
 
 from clientscope.readiness.seen import KEPT_MS, MOST_LISTS, MOST_UNREAD, SeenClients, uses
-from clientscope.records.enums import Kind
+from clientscope.model.enums import Kind
 
 
 def shown(clients: SeenClients, now_ms: int = NOW) -> dict[str, list[tuple[int, int, int]]]:

@@ -17,7 +17,7 @@ from refusals import refused
 from served_page import serving
 
 from clientscope.errors import SettingsError
-from clientscope.findings.record import Application, Finding, LeakPlace, Suppressed
+from clientscope.model.finding import Application, Finding, LeakPlace, Suppressed
 from clientscope.local.process import free_port
 from clientscope.query import Query
 from clientscope.report import deciding

@@ -17,10 +17,10 @@ from programs import on_terminal, ran
 from served_page import serving
 
 from clientscope.digest import DigestKey
-from clientscope.findings.decisions import Resolution
-from clientscope.findings.record import Client, Decided, Finding, LeakPlace
+from clientscope.model.decision import Resolution
+from clientscope.model.finding import Client, Decided, Finding, LeakPlace
 from clientscope.local.process import free_port
-from clientscope.topic_values import Setting
+from clientscope.model.values import Setting
 from sinks.dashboard.state.known import TopicRecord
 
 OLD, NEW = b"0" * 64, b"1" * 64

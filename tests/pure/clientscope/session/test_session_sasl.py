@@ -26,7 +26,7 @@ from kafka.protocol.sasl import (
 from played import Played, framed, from_broker, from_client
 
 from clientscope.errors import WireError
-from clientscope.records.enums import PrincipalSource
+from clientscope.model.enums import PrincipalSource
 from clientscope.session import sasl
 from clientscope.session.session import Session
 from clientscope.session.state import Identified, ToBroker, ToClient

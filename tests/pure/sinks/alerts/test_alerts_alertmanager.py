@@ -9,7 +9,7 @@ import pytest
 from alert_receivers import receiver, serving, status
 from made_findings import NOW_MS, leak, made, resolved
 
-from clientscope.findings.record import Finding, Suppressed
+from clientscope.model.finding import Finding, Suppressed
 from sinks.alerts.alertmanager import Alerts
 from sinks.alerts.message import Texts
 from sinks.alerts.outbox import GIVE_UP_S, Place

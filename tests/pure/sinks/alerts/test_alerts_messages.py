@@ -13,7 +13,7 @@ from golden import is_golden
 from made_findings import DAY_MS, NOW_MS, leak, made, resolved
 
 from clientscope.commands.parser import parser
-from clientscope.findings.record import Alert, Application, Client, Decided, Finding, FindingOwner, Suppressed
+from clientscope.model.finding import Alert, Application, Client, Decided, Finding, FindingOwner, Suppressed
 from sinks.alerts import alertmanager, webhook
 from sinks.alerts.alertmanager import Alerts
 from sinks.alerts.message import MOST_BODY, Texts, inert

@@ -7,7 +7,7 @@ from typing import Any
 from alert_receivers import receiver
 from made_findings import NOW_MS, leak, made, resolved
 
-from clientscope.findings.record import Alert, Finding, FindingOwner, Suppressed
+from clientscope.model.finding import Alert, Finding, FindingOwner, Suppressed
 from sinks.alerts.message import Message
 from sinks.alerts.outbox import GIVE_UP_S, Outbox, Place
 from sinks.alerts.receivers import GROUP_WAIT_S

@@ -9,7 +9,7 @@ import pytest
 from fastapi.testclient import TestClient
 from page_state import broker, browser, found, gauge, live, opened, result
 
-from clientscope.records.enums import Kind
+from clientscope.model.enums import Kind
 from sinks.dashboard.api import streams
 from sinks.dashboard.state.state import State
 

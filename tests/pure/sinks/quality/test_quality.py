@@ -19,7 +19,7 @@ from quality_batches import UNBALANCED, append, connections, pushes
 
 from clientscope.backoff import Backoff
 from clientscope.findings.conditions import CODES, Conditions
-from clientscope.records.topics import CONFIGS, CONNECTIONS, TELEMETRY
+from clientscope.model.topics import CONFIGS, CONNECTIONS, TELEMETRY
 from sinks.quality import suites
 from sinks.quality.process import checking_process
 from sinks.quality.quality import CODE, Quality

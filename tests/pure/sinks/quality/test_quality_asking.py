@@ -14,7 +14,7 @@ from programs import python
 from quality_batches import append, pushes
 
 from clientscope.local.answering import NoReply
-from clientscope.records.topics import CONFIGS
+from clientscope.model.topics import CONFIGS
 from sinks.quality.process import checking_process
 
 

@@ -14,8 +14,8 @@ from programs import python
 from quality_batches import NOW_MS, UNBALANCED, append, connections, import_the_library, pushes
 from record_bytes import config_record, connection_record, setting
 
-from clientscope.records.enums import ValueState
-from clientscope.records.topics import CONFIGS, CONNECTIONS
+from clientscope.catalog.value_states import ValueState
+from clientscope.model.topics import CONFIGS, CONNECTIONS
 from sinks.quality.process import Validated
 from sinks.quality.suites import SUITES
 

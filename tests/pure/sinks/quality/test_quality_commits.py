@@ -8,7 +8,7 @@ from pathlib import Path
 from deltalake import DeltaTable
 from quality_batches import append, pushes
 
-from clientscope.records.topics import CONFIGS
+from clientscope.model.topics import CONFIGS
 from sinks.history.erase import ErasureSubject, erase_rows
 from sinks.history.maintain import maintain
 from sinks.quality.samples import Commits, next_version, since

@@ -11,8 +11,8 @@ from pyarrow import parquet
 from quality_batches import NOW_MS, append, connections, pushes
 from record_bytes import config_record, connection_record, setting
 
-from clientscope.records.enums import ValueState
-from clientscope.records.topics import CONFIGS, CONNECTIONS
+from clientscope.catalog.value_states import ValueState
+from clientscope.model.topics import CONFIGS, CONNECTIONS
 from sinks.quality import samples
 from sinks.quality.samples import LastHour, Sample, sample
 from sinks.quality.suites import OF, SUITES, ExpectationVerdict

@@ -7,7 +7,7 @@ import json
 import pytest
 from job_topics import TopicInMemory, progress
 
-from clientscope.records.topics import CONFIGS
+from clientscope.model.topics import CONFIGS
 from streaming import clients_seen
 from streaming.checkpoints.job_records import JobOwner, JobState, SkippedRecord, await_read, new_start
 from streaming.checkpoints.topics_now import Extent

@@ -8,7 +8,7 @@ import pytest
 from job_topics import cluster
 
 from clientscope.errors import EnvironmentProblem
-from clientscope.records.topics import CONFIGS
+from clientscope.model.topics import CONFIGS
 from streaming.checkpoints import topics_now as module
 from streaming.checkpoints.topics_now import TopicsNow, TopicWatch
 

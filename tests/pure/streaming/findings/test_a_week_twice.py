@@ -15,9 +15,9 @@ from record_bytes import setting
 
 from clientscope.gateway.place import GatewayPlace
 from clientscope.gateway.registry import ConnectionRegistry
-from clientscope.records.codec import encode
-from clientscope.records.connection_record import ClientConnectionRecord
-from clientscope.records.enums import ValueState
+from clientscope.model.codec import encode
+from clientscope.model.connection import ClientConnectionRecord
+from clientscope.catalog.value_states import ValueState
 from clientscope.session.state import Identity
 from streaming.findings.engine import CONNECTIONS_BACK_MS
 from streaming.findings.inputs import EngineInput

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from clientscope.fair_share import HeldEntry, too_many
-from clientscope.findings.record import Finding
+from clientscope.model.finding import Finding
 from streaming.findings import book as room
 from streaming.findings import clients, engine, entry
 

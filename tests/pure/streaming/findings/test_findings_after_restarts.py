@@ -8,7 +8,7 @@ import fleets
 from fleets import MINUTE, SECOND, Fleet, Step, essentials, histories
 from hypothesis import HealthCheck, example, given, settings
 
-from clientscope.findings.decisions import Decision
+from clientscope.model.decision import Decision
 from streaming.findings.book import COUNTS_EVERY_MS
 
 steps = histories(

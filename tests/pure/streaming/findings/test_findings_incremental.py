@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from clientscope.findings.conditions import Condition
-from clientscope.findings.decisions import Decision
+from clientscope.model.decision import Decision
 from streaming.findings import engine, entry
 from streaming.findings.book import COUNTS_EVERY_MS, is_due
 from streaming.findings.clients import LiveClients

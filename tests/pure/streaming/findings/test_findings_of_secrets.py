@@ -7,11 +7,11 @@ from every import every
 from fleets import HOUR, MINUTE, SECOND, Fleet
 from record_bytes import setting
 
-from clientscope.findings.decisions import Decision, Resolution
+from clientscope.model.decision import Decision, Resolution
 from clientscope.findings.fingerprints import secret_fingerprint
-from clientscope.findings.record import Finding
-from clientscope.records.enums import ValueState
-from clientscope.records.principals import ANONYMOUS
+from clientscope.model.finding import Finding
+from clientscope.catalog.value_states import ValueState
+from clientscope.model.principals import ANONYMOUS
 from streaming.findings import entry as finding_records
 
 SECRET = "hunter2-canary"

@@ -12,7 +12,7 @@ from record_bytes import connection_record
 
 from clientscope.findings.conditions import Condition, gateway_subject, given_up_alerts, lost_gateway
 from clientscope.profiles import Profile, Thresholds
-from clientscope.records.enums import Kind
+from clientscope.model.enums import Kind
 from clientscope.severities import Severity
 
 SETTINGS = {"acks": "all", "linger.ms": "5", "batch.size": "65536", "client.dns.lookup": "use_all_dns_ips"}

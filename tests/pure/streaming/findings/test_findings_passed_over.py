@@ -12,9 +12,9 @@ from record_bytes import config_record, connection_record, setting
 
 from clientscope.findings.conditions import Conditions
 from clientscope.profiles import Thresholds
-from clientscope.records.enums import Kind
-from clientscope.records.input_record import InputRecord
-from clientscope.records.result_record import FiredRule, PushResult
+from clientscope.model.enums import Kind
+from clientscope.model.input import InputRecord
+from clientscope.model.result import FiredRule, PushResult
 from streaming.findings import fleet
 from streaming.findings.engine import FindingsEngine
 from streaming.findings.entry import Policy

@@ -13,8 +13,8 @@ from record_bytes import config_record, connection_record, setting
 
 from clientscope.findings.conditions import Conditions
 from clientscope.profiles import Thresholds
-from clientscope.records.client_key import client_key
-from clientscope.records.enums import Kind
+from clientscope.model.client_key import client_key
+from clientscope.model.enums import Kind
 from streaming import clients_seen
 from streaming.checkpoints.job_records import JobState
 from streaming.findings import retention

@@ -6,7 +6,7 @@ from typing import Any
 
 from fleets import MINUTE, SECOND, Fleet
 
-from clientscope.records.enums import Origin
+from clientscope.model.enums import Origin
 
 SEEN = {"origin": Origin.OBSERVED}
 

@@ -16,7 +16,7 @@ import pytest
 from gauge_rows import Topic, listed
 
 from clientscope.kafka.writer import partition_of
-from clientscope.records.input_record import InputRecord
+from clientscope.model.input import InputRecord
 from streaming.gauges import Gauges, ReadClock, read_clock
 
 HISTORIES, AT_ONCE = 300, 100

@@ -9,7 +9,7 @@ import pytest
 from gauge_rows import Topic, beat, heartbeat, listed, series
 
 from clientscope.presence import FORGOTTEN_MS
-from clientscope.records.input_record import InputRecord
+from clientscope.model.input import InputRecord
 from streaming.gauges import Changes, Gauges
 from streaming.gauges import series as table
 from streaming.gauges.read_clock import RETURN_S

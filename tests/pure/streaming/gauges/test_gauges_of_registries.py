@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from clientscope.gateway.place import GatewayPlace
 from clientscope.gateway.registry import ConnectionRegistry
-from clientscope.records.codec import encode
+from clientscope.model.codec import encode
 from clientscope.session.state import Identity
 from streaming.gauges import Gauges
 from streaming.gauges import series as table

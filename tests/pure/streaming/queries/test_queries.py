@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from clientscope.config import StreamSettings
-from clientscope.records.topics import BY_NAME
+from clientscope.model.topics import BY_NAME
 from streaming.checkpoints import plans
 from streaming.queries import registry
 from streaming.queries.registry import QUERIES

@@ -17,7 +17,7 @@ from telemetry_frames import measured
 from clientscope.catalog.client_facts import BY_METRIC, BY_TOPIC, FACTS, PREFIX
 from clientscope.digest import DigestKey
 from clientscope.errors import RecordError
-from clientscope.records.telemetry import ATTRIBUTES, MOST_RECORD_BYTES
+from clientscope.model.telemetry import ATTRIBUTES, MOST_RECORD_BYTES
 from udfs.kernels.client_facts import COLUMNS, MOST_TOPICS, REASONS, ClientFacts, client_facts, rows_of_facts
 from udfs.kernels.quarantine import with_evidence
 

@@ -11,7 +11,8 @@ from record_bytes import binaries, config_record, setting
 
 from clientscope.catalog.configs import Type
 from clientscope.digest import DigestKey
-from clientscope.records.enums import Origin, ValueState
+from clientscope.catalog.value_states import ValueState
+from clientscope.model.enums import Origin
 from udfs.kernels.live import live
 
 KEY = DigestKey(b"k" * 32)

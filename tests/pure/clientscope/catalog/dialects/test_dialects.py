@@ -19,7 +19,7 @@ from clientscope.client.settings import collect_dialect
 from clientscope.commands.push import PushSettings
 from clientscope.errors import ClientscopeError
 from clientscope.logs.client_logs import wrongly_logged
-from clientscope.records.enums import ValueState
+from clientscope.catalog.value_states import ValueState
 
 PRODUCER, CONSUMER, ADMIN = ClientType.PRODUCER, ClientType.CONSUMER, ClientType.ADMIN
 STREAMS, SHARE_CONSUMER = ClientType.STREAMS, ClientType.SHARE_CONSUMER

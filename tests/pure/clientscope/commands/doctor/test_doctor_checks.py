@@ -38,7 +38,7 @@ from clientscope.config import GatewaySettings, KafkaSettings, PageSettings, Ser
 from clientscope.errors import EnvironmentProblem
 from clientscope.local.java import java
 from clientscope.local.process import free_port
-from clientscope.records.topics import BY_NAME, CONFIGS, CONNECTIONS, JOB, STATUS, USED_BY, used_by
+from clientscope.model.topics import BY_NAME, CONFIGS, CONNECTIONS, JOB, STATUS, USED_BY, used_by
 from sinks.dashboard.state import reader
 from streaming import job
 

@@ -16,8 +16,8 @@ from clientscope.clock import now_ms
 from clientscope.commands.readiness import sources
 from clientscope.commands.readiness.sources import GatewayRecords
 from clientscope.readiness.judging import utc
-from clientscope.records.enums import Kind
-from clientscope.status.record import BrokerStatus
+from clientscope.model.enums import Kind
+from clientscope.model.status import BrokerStatus
 
 NOW = now_ms()
 

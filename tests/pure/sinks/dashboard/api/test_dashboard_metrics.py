@@ -7,8 +7,8 @@ from page_state import gauge, live, of_gateway
 from prometheus_client.exposition import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
-from clientscope.gauges import Gauge
-from clientscope.records.topics import CONNECTIONS, GAUGES
+from clientscope.model.gauge import Gauge
+from clientscope.model.topics import CONNECTIONS, GAUGES
 from sinks.dashboard.api.metrics import fold, registry
 from sinks.dashboard.state.known import TopicRecord
 from sinks.dashboard.state.state import State

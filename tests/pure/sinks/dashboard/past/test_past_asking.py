@@ -21,7 +21,7 @@ from past_tables import DAY_MS, HOUR_MS, MINUTE_MS, NOW_MS, append, connection, 
 from patience import LIMIT_S, until
 from record_bytes import setting as record_setting
 
-from clientscope.records.enums import Kind
+from clientscope.model.enums import Kind
 from sinks.dashboard.api import routes_past
 from sinks.dashboard.past import asking
 from sinks.dashboard.past.asking import Past

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from past_tables import DAY_MS, HOUR_MS, MINUTE_MS, NOW_MS, append, connection, gauge
 from past_tables import client_facts as row
 
-from clientscope.records.enums import Kind
+from clientscope.model.enums import Kind
 from sinks.dashboard.past import connections
 from sinks.dashboard.past.connections import MOST_POINTS, TOP, points, series, step_of
 from sinks.dashboard.past.process import Questions

@@ -7,9 +7,9 @@ from page_state import NOW_MS, beat, live, opened
 from record_bytes import connection_record
 
 from clientscope import presence
-from clientscope.records.codec import decode
-from clientscope.records.connection_record import ClientConnectionRecord
-from clientscope.records.enums import Kind
+from clientscope.model.codec import decode
+from clientscope.model.connection import ClientConnectionRecord
+from clientscope.model.enums import Kind
 from sinks.dashboard.state.connections import ConnectionTable
 from sinks.dashboard.state.known import TopicRecord
 from sinks.dashboard.state.state import State

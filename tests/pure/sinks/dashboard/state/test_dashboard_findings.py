@@ -15,8 +15,8 @@ from prometheus_client.exposition import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
 from clientscope.errors import RecordError
-from clientscope.findings.record import Finding, Suppressed
-from clientscope.records.topics import FINDINGS
+from clientscope.model.finding import Finding, Suppressed
+from clientscope.model.topics import FINDINGS
 from clientscope.report.findings import FindingChoice
 from sinks.dashboard.api.metrics import registry
 from sinks.dashboard.rows.judging import Judging

@@ -13,8 +13,9 @@ from record_bytes import config_record, setting
 from clientscope.api.clients import ClientDetail, Configuration, EffectiveSetting
 from clientscope.catalog.configs import Type
 from clientscope.errors import EnvironmentProblem
-from clientscope.records.client_key import client_key
-from clientscope.records.enums import Kind, Origin, ValueState
+from clientscope.model.client_key import client_key
+from clientscope.catalog.value_states import ValueState
+from clientscope.model.enums import Kind, Origin
 from clientscope.report.findings import FindingChoice
 from sinks.dashboard.state.known import TopicRecord
 from sinks.dashboard.state.one_client import OneClient, configuration

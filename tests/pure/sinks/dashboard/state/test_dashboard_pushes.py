@@ -7,8 +7,8 @@ from typing import Any
 import page_state
 import pytest
 
-from clientscope.records.codec import decode
-from clientscope.records.result_record import PushResult
+from clientscope.model.codec import decode
+from clientscope.model.result import PushResult
 from sinks.dashboard.state.pushes import DAY_MS, PushTable
 
 NOW = 10 * DAY_MS

@@ -14,7 +14,7 @@ from kafka.errors import KafkaTimeoutError
 from patience import until
 
 from clientscope.kafka.reader import OffsetRange
-from clientscope.records.topics import CONFIGS, CONNECTIONS, FINDINGS, GAUGES, RESULTS, STATUS
+from clientscope.model.topics import CONFIGS, CONNECTIONS, FINDINGS, GAUGES, RESULTS, STATUS
 from sinks.dashboard.state import reader
 from sinks.dashboard.state.pushes import DAY_MS
 from sinks.dashboard.state.reader import StateReader

@@ -12,7 +12,7 @@ from page_state import NOW_MS, answers, broker, browser, live, opened
 from clientscope.profiles.client_patterns import ClientPattern
 from clientscope.profiles.owners import Owner, Owners
 from clientscope.readiness import known_releases
-from clientscope.records.enums import Kind
+from clientscope.model.enums import Kind
 from sinks.dashboard.state.known import TopicRecord
 from sinks.dashboard.state.readiness import ReadinessView, targets
 from sinks.dashboard.state.state import State

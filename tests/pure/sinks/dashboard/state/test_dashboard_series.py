@@ -11,7 +11,7 @@ from every import every
 from page_state import live, opened, process, result
 
 from clientscope.api.clients import Series
-from clientscope.records.enums import Kind
+from clientscope.model.enums import Kind
 from sinks.dashboard.state import gauges
 from sinks.dashboard.state.known import TopicRecord
 from sinks.dashboard.state.state import State

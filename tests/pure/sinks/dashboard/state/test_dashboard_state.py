@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from page_state import live, of_gateway, opened
 
-from clientscope.records.enums import Kind
-from clientscope.records.topics import CONNECTIONS, GAUGES, RESULTS, STATUS
+from clientscope.model.enums import Kind
+from clientscope.model.topics import CONNECTIONS, GAUGES, RESULTS, STATUS
 from sinks.dashboard.state.known import TopicRecord
 from sinks.dashboard.state.pushes import DAY_MS
 from sinks.dashboard.state.state import SOFTWARE_ROWS, State

@@ -8,7 +8,7 @@ import pytest
 from golden import is_golden
 from page_state import NOW_MS, answers, broker, browser, live, process
 
-from clientscope.records.topics import STATUS
+from clientscope.model.topics import STATUS
 from sinks.dashboard.state.known import TopicRecord
 from sinks.dashboard.state.state import State
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from clientscope.topic_values import clean
+from clientscope.model.values import clean
 
 
 @pytest.mark.parametrize(

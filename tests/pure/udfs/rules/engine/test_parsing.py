@@ -8,8 +8,8 @@ import pytest
 from fleets import NOW, pushed
 from record_bytes import config_record, setting
 
-from clientscope.records.enums import Origin
-from clientscope.records.result_record import PushResult
+from clientscope.model.enums import Origin
+from clientscope.model.result import PushResult
 from sinks.dashboard.state.one_client import configuration
 
 JAVA = {"client_software_name": "apache-kafka-java", "client_software_version": "4.4.0"}

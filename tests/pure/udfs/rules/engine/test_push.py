@@ -23,7 +23,8 @@ from clientscope.catalog.vocabulary import KEYS, SETTLED_BY, number, number_text
 from clientscope.profiles import APACHE, Profile, Thresholds
 from clientscope.profiles.client_patterns import ClientPattern
 from clientscope.profiles.thresholds import ProfileChoice
-from clientscope.records.enums import Origin, ValueState
+from clientscope.catalog.value_states import ValueState
+from clientscope.model.enums import Origin
 from udfs.rules.engine import push as engine
 from udfs.rules.engine.push import SettingOf
 from udfs.rules.engine.rule import FIRED, NOT_EVALUABLE, PASSED

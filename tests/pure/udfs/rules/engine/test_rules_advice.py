@@ -17,7 +17,7 @@ from clientscope.catalog.dialects import DIALECTS
 from clientscope.catalog.dialects.dialect import Dialect
 from clientscope.catalog.setting_names import kinds_of, own_name
 from clientscope.catalog.settings import Facts, Release, libraries
-from clientscope.records.enums import Origin
+from clientscope.model.enums import Origin
 from udfs.rules.engine.rule import FIRED, Instead, Rule
 from udfs.rules.registry import EVERY_RULE
 

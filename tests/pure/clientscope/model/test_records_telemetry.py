@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clientscope.errors import RecordError
-from clientscope.records.telemetry import ATTRIBUTES, MOST_UNPACKED_BYTES, is_taken, unpack
+from clientscope.model.telemetry import ATTRIBUTES, MOST_UNPACKED_BYTES, is_taken, unpack
 from clientscope.wire.telemetry import GZIP, LZ4, SNAPPY, UNCOMPRESSED, ZSTD
 
 PACK = {UNCOMPRESSED: lambda data: data, GZIP: gzip.compress, ZSTD: zstandard.compress}

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from clientscope.topic_values import Count, Ms, Name, Sentence, TopicValue
+from clientscope.model.values import Count, Ms, Name, Sentence, TopicValue
 
 Condition = Literal["ok", "starting", "warn", "failed", "stopped"]
 """``stopped``: it was stopped on request.  A process that falls silent without it is stale, and readers report that."""

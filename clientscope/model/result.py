@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from clientscope.records.enums import Origin
-from clientscope.records.fields import READ, ClientKey, Count, GivenName, Id32, Id64, Ms, Name, SecurityProtocol, Uuid, Version
+from clientscope.model.enums import Origin
+from clientscope.model.fields import READ, ClientKey, Count, GivenName, Id32, Id64, Ms, Name, SecurityProtocol, Uuid, Version
 from clientscope.severities import Severity
 
 MOST_BYTES = 500_000

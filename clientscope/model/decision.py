@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, date, datetime
 from typing import Literal
 
-from clientscope.topic_values import Ms, Name, Sentence, TopicValue
+from clientscope.model.values import Ms, Name, Sentence, TopicValue
 
 Resolution = Literal["rotated", "test-value", "not-a-secret", "accepted"]
 """Why a finding is closed.

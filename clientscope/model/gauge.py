@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from clientscope.records.fields import READ, Count, Id32, Id64, Int32, Ms, Version
-from clientscope.topic_values import Name
+from clientscope.model.fields import READ, Count, Id32, Id64, Int32, Ms, Version
+from clientscope.model.values import Name
 
 GatewayKey = tuple[str, int, str]
 """Cluster, broker and gateway."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from clientscope.records.fields import READ, Id32, Id64, Ms, Name, Sha256, Version
+from clientscope.model.fields import READ, Id32, Id64, Ms, Name, Sha256, Version
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -13,7 +13,7 @@ class QuarantineRecord:
 
     Attributes:
         timestamp_ms: Kafka's.
-        reason: one word (`clientscope.records.codec.reasons`), or ``crashed``.
+        reason: one word (`clientscope.model.codec.reasons`), or ``crashed``.
         length: of the record's value, in bytes.
         digest: HMAC-SHA-256 of the value under the installation's key, in hexadecimal; None without a key.
     """

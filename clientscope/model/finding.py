@@ -7,10 +7,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from clientscope.findings.decisions import Resolution
+from clientscope.model.decision import Resolution
 from clientscope.risks import RISKS, Risk
 from clientscope.severities import SEVERITIES, Severity
-from clientscope.topic_values import Count, Ms, Name, Sentence, Setting, TopicValue, Value
+from clientscope.model.values import Count, Ms, Name, Sentence, Setting, TopicValue, Value
 
 State = Literal["open", "stopped", "resolved", "closed"]
 """What is to be done about it.
@@ -18,7 +18,7 @@ State = Literal["open", "stopped", "resolved", "closed"]
 - ``open``: a person should act.
 - ``stopped``: a secret is no longer pushed; it must still be rotated, and then closed by a person.
 - ``resolved``: it is gone by itself.
-- ``closed``: a person decided so (`clientscope.findings.decisions`).
+- ``closed``: a person decided so (`clientscope.model.decision`).
 """
 
 TO_DO: tuple[State, ...] = ("open", "stopped")

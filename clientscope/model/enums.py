@@ -5,7 +5,7 @@ Without pydantic, whose import takes longer than all else that a command needs w
 
 from __future__ import annotations
 
-from enum import IntEnum, StrEnum
+from enum import StrEnum
 
 
 class Kind(StrEnum):
@@ -21,25 +21,6 @@ class Kind(StrEnum):
 
 OF_GATEWAYS = frozenset({Kind.HEARTBEAT, Kind.TRAFFIC})
 """Records that are about no single connection."""
-
-
-class ValueState(IntEnum):
-    """Whether a setting's value is there, or else why it was redacted: ``reason`` of a redaction, in lower case.
-
-    Numbers, since they are columns of settings too.
-    """
-
-    PRESENT = 0
-    KEY_PREFIX = 1
-    KEY_INFIX = 2
-    KEY_SUFFIX = 3
-    TYPE = 4
-    KEY_WORD = 5
-    VALUE_SHAPE = 6
-    LOOKS_RANDOM = 7
-    CERTIFICATE = 8
-    WITHOUT_SECRET = 9
-    CUSTOM = 10
 
 
 class PrincipalSource(StrEnum):

@@ -8,8 +8,9 @@ from typing import Annotated, Any, Literal, cast
 
 from pydantic import Field
 
-from clientscope.records.enums import Origin, PrincipalSource, ValueState
-from clientscope.records.fields import READ, GivenName, Id32, Id64, Ms, Name, SecurityProtocol, Sha256, Uuid, Version
+from clientscope.catalog.value_states import ValueState
+from clientscope.model.enums import Origin, PrincipalSource
+from clientscope.model.fields import READ, GivenName, Id32, Id64, Ms, Name, SecurityProtocol, Sha256, Uuid, Version
 
 MOST_SETTINGS = 4_096
 """A record of more is not read: eight times what a gateway takes of a push."""

@@ -18,7 +18,7 @@ Name = Annotated[str, Field(max_length=1_024)]
 """What somebody chose. Gateways record 256 characters of it."""
 GivenName = Annotated[str, Field(min_length=1, max_length=1_024)]
 ClientKey = Annotated[str, Field(max_length=2_048)]
-"""As `clientscope.records.client_key` has it."""
+"""As `clientscope.model.client_key` has it."""
 Uuid = Annotated[str, Field(pattern="^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")]
 Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 SecurityProtocol = Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]

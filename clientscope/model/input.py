@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from clientscope.records.connection_record import ClientConnectionRecord
-from clientscope.records.fields import READ, ClientKey, Id32, Id64, Ms, Name, Version
+from clientscope.model.connection import ClientConnectionRecord
+from clientscope.model.fields import READ, ClientKey, Id32, Id64, Ms, Name, Version
 
 MOST_KEY_BYTES = 1_024
 """Longer keys of ``clientscope.configs``, and those that are no text, are none of clientscope's."""
@@ -18,7 +18,7 @@ class InputRecord:
     Attributes:
         topic, partition, offset: where that record is.
         appended_ms: when Kafka took it, in ms since the epoch.
-        client: `clientscope.records.client_key` of the connection's client.
+        client: `clientscope.model.client_key` of the connection's client.
     """
 
     __pydantic_config__ = READ

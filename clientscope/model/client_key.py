@@ -20,7 +20,7 @@ from functools import lru_cache
 from uuid import UUID
 
 from clientscope.digest import identifier
-from clientscope.records.principals import authenticated
+from clientscope.model.principals import authenticated
 
 _KEY = re.compile(r"([0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12})/[0-9a-f]{32}")
 

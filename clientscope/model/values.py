@@ -9,8 +9,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from clientscope.catalog import sensitive
 from clientscope.errors import RecordError
-from clientscope.records.enums import ValueState
-from clientscope.records.fields import Version
+from clientscope.catalog.value_states import ValueState
+from clientscope.model.fields import Version
 
 NAME_LENGTH = 256
 """Longest name kept of anything that a client chose, in characters."""

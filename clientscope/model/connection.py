@@ -15,9 +15,9 @@ from typing import Annotated
 
 from pydantic import Field
 
-from clientscope.records.enums import Kind, PrincipalSource
-from clientscope.records.fields import READ, Count, GivenName, Id32, Id64, Interval, Ms, Name, SecurityProtocol, Uuid, Version
-from clientscope.records.requested_versions import MOST_VERSIONS, pack, pair
+from clientscope.model.enums import Kind, PrincipalSource
+from clientscope.model.fields import READ, Count, GivenName, Id32, Id64, Interval, Ms, Name, SecurityProtocol, Uuid, Version
+from clientscope.model.requested_versions import MOST_VERSIONS, pack, pair
 
 MOST_CONNECTIONS = 20_000
 """Connections of a traffic record, at most 900 KB; those with the most bytes are listed."""

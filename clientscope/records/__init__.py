@@ -1,1 +1,0 @@
-"""Records of clientscope's topics: their schemas, the reference codec, their keys."""
