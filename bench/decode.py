@@ -17,8 +17,8 @@ from uuid import UUID
 
 from clientscope.catalog.configs import TYPES
 from clientscope.model.codec import encode
-from clientscope.model.push import ClientConfigRecord
 from clientscope.model.enums import Origin, PrincipalSource
+from clientscope.model.push import Push
 
 ROOT = Path(__file__).parents[1]
 BINARY = "e9f0bc3"
@@ -35,7 +35,7 @@ KEYS = (
 
 _OF_BINARY = (
     "from udfs.decoding.decode import decoder; from streaming.transforms import kernel; from streaming.transforms.results import verdicts",
-    "decode = decoder('ClientConfigRecord'); decoded = decode.arrow_type; judge = partial(verdicts, digest_key=None);"
+    "decode = decoder('Push'); decoded = decode.arrow_type; judge = partial(verdicts, digest_key=None);"
     "from udfs.kernels.results import TYPE; judged = lambda rows: rows.select(kernel.pandas_column(judge, TYPE, 'value').alias('r'));"
     "decodes = lambda rows: rows.select(kernel.column(decode, decoded, 'value').alias('r'))",
 )
@@ -92,7 +92,7 @@ _NAMES = (
 def record(number: int) -> bytes:
     """One push; no two are alike."""
     return encode(
-        ClientConfigRecord(
+        Push(
             version=1, received_timestamp_ms=1_700_000_000_000 + number, cluster_id="MkU3OEVBNTcwNTJENDM2Qk", broker_id=number % 3,
             gateway_id="gateway-1.example.org:9092", gateway_epoch=1_700_000_000_000, connection_id=number, listener_name="CLIENT",
             security_protocol="SASL_SSL", client_address=f"10.0.{number // 250 % 250}.{number % 250}", principal=f"User:team-{number % 50}",

@@ -25,10 +25,10 @@ from bench.records import connection, passed, taken
 from bench.rules import fleet
 from clientscope.digest import DigestKey
 from clientscope.findings.conditions import Conditions
-from clientscope.profiles import Thresholds
 from clientscope.model.enums import Kind
 from clientscope.model.result import PushResult
 from clientscope.model.topics import CONFIGS, CONNECTIONS
+from clientscope.profiles import Thresholds
 from streaming.findings.engine import FindingsEngine
 from streaming.findings.entry import Policy
 

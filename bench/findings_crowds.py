@@ -16,11 +16,11 @@ from bench.records import connection, passed, push, setting, taken
 from clientscope.digest import DigestKey
 from clientscope.findings.conditions import Conditions
 from clientscope.findings.fingerprints import application_key
-from clientscope.profiles import Thresholds
 from clientscope.model.enums import Kind
 from clientscope.model.input import InputRecord
 from clientscope.model.result import PushResult
 from clientscope.model.topics import CONFIGS, CONNECTIONS
+from clientscope.profiles import Thresholds
 from streaming.findings.engine import FindingsEngine
 from streaming.findings.entry import Policy
 

@@ -10,10 +10,10 @@ import pyarrow as pa
 from clientscope.catalog.configs import Type
 from clientscope.digest import DigestKey
 from clientscope.model.codec import decode, encode
-from clientscope.model.push import ClientConfigRecord, RecordedSetting, TypeName, compact
 from clientscope.model.connection import ClientConnectionRecord, SeriesCount
 from clientscope.model.enums import Kind, Origin, PrincipalSource
 from clientscope.model.input import InputRecord
+from clientscope.model.push import Push, RecordedSetting, TypeName, compact
 from clientscope.model.result import PushResult
 from clientscope.model.topics import CONFIGS, RESULTS
 from streaming.findings.inputs import EngineInput
@@ -34,9 +34,9 @@ def setting(key: str, value: str, type: Type = Type.INT, default: bool = False) 
 
 
 def push(settings: Iterable[RecordedSetting], **changes: Any) -> bytes:
-    """A ClientConfigRecord."""
+    """A Push."""
     of_client = {"received_timestamp_ms": _MS, "connection_id": 1, "origin": Origin.PUSHED}
-    return encode(ClientConfigRecord(**{**_PLACE, **_CLIENT, **of_client, **compact(settings), **changes}))
+    return encode(Push(**{**_PLACE, **_CLIENT, **of_client, **compact(settings), **changes}))
 
 
 def connection(sequence: int, kind: Kind = Kind.OPENED, counts: tuple[SeriesCount, ...] = (), **changes: Any) -> bytes:

@@ -24,11 +24,11 @@ from clientscope.catalog.configs import DEFAULT_KEYS, TYPES, ClientType, Type
 from clientscope.catalog.dialects import dialect
 from clientscope.client.settings import collect_dialect
 from clientscope.digest import DigestKey
+from clientscope.model.push import TypeName
 from clientscope.policy.interface import ClientConfig
 from clientscope.policy.redaction import redact as redact_one
-from clientscope.model.push import TypeName
 from udfs.decode import judged_pushes
-from udfs.rules.engine.push import Push
+from udfs.rules.engine.pushed_config import PushedConfig
 from udfs.rules.engine.rule import judge
 from udfs.rules.registry import RULES
 
@@ -72,14 +72,14 @@ def measure(values: list[bytes], rounds: int) -> tuple[dict[str, float], dict[st
     batches = [pa.array(values[start : start + BATCH], pa.binary()) for start in range(0, len(values), BATCH)]
     key = DigestKey(b"k" * 32)
     judged = [each for values in batches for each in judged_pushes(values, key)[0] if each is not None]
-    pushes = [Push(each) for each in judged]
+    pushes = [PushedConfig(each) for each in judged]
     one_by_one = [
         ClientConfig(each.key, each.value, _TYPES.index(each.type), each.default) for of_push in judged for each in of_push.record.listed()
     ]
     stages: dict[str, Callable[[], object]] = {
         "decoding, and judging what is sensitive": lambda: [judged_pushes(values, key) for values in batches],
         "judging it in the gateway": lambda: _one_by_one(one_by_one, key),
-        "effective values": lambda: [Push(each) for each in judged],
+        "effective values": lambda: [PushedConfig(each) for each in judged],
         "all rules": lambda: [list(judge(push, RULES)) for push in pushes],
     }
     rules: dict[str, Callable[[], object]] = {

@@ -11,8 +11,8 @@ from kafka.errors import KafkaError
 from clientscope.background import Background
 from clientscope.kafka.access import Kafka
 from clientscope.kafka.writer import TopicWriter
-from clientscope.model.topics import STATUS
 from clientscope.model.status import ProcessStatus
+from clientscope.model.topics import STATUS
 
 log = logging.getLogger(__name__)
 

@@ -30,10 +30,10 @@ from clientscope.kafka.admin import no_broker
 from clientscope.local.jars import jars
 from clientscope.local.java import java
 from clientscope.local.process import StopRequest, children_ignore_sigterm
+from clientscope.model.topics import FINDINGS, GAUGES, JOB, QUARANTINE, STATUS
 from clientscope.profiles import owners, rules_file
 from clientscope.profiles.owners import Owners
 from clientscope.profiles.rules_file import RulesFile
-from clientscope.model.topics import FINDINGS, GAUGES, JOB, QUARANTINE, STATUS
 from clientscope.status_writer import StatusWriter
 from sinks.history.recorder import Recorder
 from sinks.quality.quality import Quality

@@ -18,14 +18,14 @@ from kafka.errors import KafkaError
 from clientscope import clock
 from clientscope.errors import ClientscopeError, RecordError
 from clientscope.findings.conditions import given_up_alerts
-from clientscope.model.decision import Decision
-from clientscope.model.finding import Finding
 from clientscope.garbage import settle
 from clientscope.kafka.access import KafkaAccess
 from clientscope.kafka.compacted import Follower, read_compacted
 from clientscope.kafka.writer import Headers, TopicWriter
-from clientscope.model.topics import CONFIGS, DECISIONS, FINDINGS, STATUS
+from clientscope.model.decision import Decision
+from clientscope.model.finding import Finding
 from clientscope.model.status import ProcessStatus
+from clientscope.model.topics import CONFIGS, DECISIONS, FINDINGS, STATUS
 from clientscope.model.values import parse
 from streaming import clients_seen
 from streaming.findings.engine import CONNECTIONS_BACK_MS, FindingsEngine

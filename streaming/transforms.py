@@ -14,9 +14,9 @@ from pyspark.sql.pandas.types import from_arrow_type
 from pyspark.sql.types import StructField, StructType
 
 from clientscope.digest import DigestKey
-from clientscope.profiles import Thresholds
 from clientscope.model.result import SOURCE_PLACE
 from clientscope.model.topics import CONFIGS
+from clientscope.profiles import Thresholds
 from udfs import decode
 from udfs.kernels import live as kernels
 from udfs.kernels.client_facts import CLIENT, COLUMNS, TOPICS, rows_of_facts
@@ -107,7 +107,7 @@ _PLACE = ("topic", "partition", "offset", "timestamp")
 
 
 def pushes(records: DataFrame, digest_key: DigestKey | None) -> DataFrame:
-    """Every field of each ClientConfigRecord, redacted; `kept` and `quarantine` part the good from the bad.
+    """Every field of each Push, redacted; `kept` and `quarantine` part the good from the bad.
 
     ``r.decode_error`` is why a row isn't good (`clientscope.model.codec.reasons`).
 

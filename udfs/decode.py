@@ -19,13 +19,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from clientscope.catalog.configs import Type
+from clientscope.catalog.value_states import ValueState
 from clientscope.digest import DigestKey
 from clientscope.errors import RecordError
-from clientscope.policy.redaction import ClientNames, JudgedRecord, judged_record
 from clientscope.model.codec import decode
-from clientscope.model.push import ClientConfigRecord, Redaction, TypeName
 from clientscope.model.connection import ClientConnectionRecord, SeriesCount
-from clientscope.catalog.value_states import ValueState
+from clientscope.model.push import Push, Redaction, TypeName
+from clientscope.policy.redaction import ClientNames, JudgedRecord, judged_record
 
 Record = TypeVar("Record")
 
@@ -72,7 +72,7 @@ PUSH = pa.struct(
         DECODE_ERROR,
     ]
 )
-"""Columns of a ClientConfigRecord; ``configs`` has its settings, those that come again later in the push first, and ``written`` the keys of
+"""Columns of a Push; ``configs`` has its settings, those that come again later in the push first, and ``written`` the keys of
 secrets that the record itself contains."""
 
 _COUNT = pa.struct(
@@ -131,7 +131,7 @@ def decode_pushes(values: pa.Array, key: DigestKey | None = None) -> pa.StructAr
 
 def judged_pushes(values: pa.Array, key: DigestKey | None) -> tuple[list[JudgedRecord | None], list[str | None]]:
     """The same as records that may be shown, and why the others are none."""
-    records, errors = _decoded(ClientConfigRecord, values)
+    records, errors = _decoded(Push, values)
     names = _names(key)
     return [None if record is None else judged_record(record, names) for record in records], errors
 

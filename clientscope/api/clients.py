@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from clientscope.api.common import DESCRIBED, Feed, Listing, Model
+from clientscope.model.enums import Origin
 from clientscope.model.finding import Finding
 from clientscope.model.gauge import Gauge
-from clientscope.model.enums import Origin
 from clientscope.risks import Risk
 from clientscope.severities import Severity
 

@@ -9,12 +9,12 @@ from pydantic import ConfigDict, Field
 
 from clientscope.api.common import Listing, Model
 from clientscope.model.decision import Resolution
-from clientscope.model.finding import Finding
 from clientscope.model.enums import Origin
+from clientscope.model.finding import Finding
 from clientscope.model.result import PushResult
+from clientscope.model.values import Name, Sentence, Setting, Value
 from clientscope.risks import Risk
 from clientscope.severities import Severity
-from clientscope.model.values import Name, Sentence, Setting, Value
 
 
 class FindingList(Listing):

@@ -11,8 +11,8 @@ import re
 from functools import lru_cache
 
 from clientscope.catalog.sensitive_values import holds_secret, judge_value
-from clientscope.digest import DigestKey
 from clientscope.catalog.value_states import ValueState
+from clientscope.digest import DigestKey
 
 FIELDS = {
     "client_id": True,

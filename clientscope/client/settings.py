@@ -15,8 +15,8 @@ from clientscope.catalog.configs import DEFAULT_KEYS, TYPES, ClientType, Type
 from clientscope.catalog.dialects import KAFKA_PYTHON
 from clientscope.catalog.dialects import dialect as dialect_of
 from clientscope.catalog.dialects.dialect import Dialect
-from clientscope.errors import SettingsError
 from clientscope.catalog.value_states import ValueState
+from clientscope.errors import SettingsError
 
 ENABLE_CONFIG_PUSH = "enable.config.push"
 CONFIG_PUSH_ALLOWED_KEYS = "config.push.allowed.keys"

@@ -16,13 +16,13 @@ from rich.table import Table
 from rich.text import Text
 
 from clientscope.errors import RecordError
-from clientscope.model.finding import Finding
 from clientscope.findings.wording import unmarked
 from clientscope.kafka.reader import TopicReader
+from clientscope.model.finding import Finding
 from clientscope.model.topics import FINDINGS, GAUGES, RESULTS
+from clientscope.model.values import parse
 from clientscope.report.findings import COLOURS, is_counted, said
 from clientscope.report.text import plain
-from clientscope.model.values import parse
 
 Series = tuple[str, str]
 """Software name and version."""

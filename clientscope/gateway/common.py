@@ -22,9 +22,9 @@ from clientscope.gateway.reconfiguring import quotas
 from clientscope.gateway.request_log import RequestLog
 from clientscope.gateway.template import Template
 from clientscope.kafka.access import KafkaAccess
+from clientscope.model.principals import authenticated
 from clientscope.policy.interface import ClientConfigData, RequestContext
 from clientscope.policy.redaction import ClientNames
-from clientscope.model.principals import authenticated
 from clientscope.session.state import Pushed, Verdict
 from clientscope.wire.codes import THROTTLING_QUOTA_EXCEEDED
 

@@ -43,9 +43,9 @@ from clientscope.gateway.worker.messages import (
     WorkerPlan,
 )
 from clientscope.gateway.worker.pool import Workers, listen
+from clientscope.model.status import BrokerStatus, ProcessStatus
 from clientscope.model.topics import CONFIGS, STATUS, TELEMETRY
 from clientscope.session.state import Identified, Identity, MetricsPushed, OtherCluster, Pushed, Requested, Shown
-from clientscope.model.status import BrokerStatus, ProcessStatus
 from clientscope.wire.codes import PUSH_TELEMETRY
 
 log = logging.getLogger(__name__)

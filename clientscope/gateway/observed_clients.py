@@ -24,13 +24,13 @@ from clientscope.digest import identifier
 from clientscope.gateway.policy.runner import client_of
 from clientscope.gateway.quota import PushQuota
 from clientscope.gateway.registry import Connection, ConnectionRegistry
-from clientscope.policy.interface import ClientConfig, ClientConfigData, RequestContext
-from clientscope.policy.publishing import config_record, redacted_settings
 from clientscope.model.client_key import Tenant, tenant_of
 from clientscope.model.codec import encode
-from clientscope.model.push import RecordedSetting
 from clientscope.model.enums import Origin
 from clientscope.model.principals import authenticated
+from clientscope.model.push import RecordedSetting
+from clientscope.policy.interface import ClientConfig, ClientConfigData, RequestContext
+from clientscope.policy.publishing import config_record, redacted_settings
 from clientscope.session.shown import SharedFields
 from clientscope.session.state import RequestFields
 

@@ -16,15 +16,15 @@ from typing import Any, cast
 from clientscope.api.gateway import GatewayConnection
 from clientscope.catalog.sensitive_names import placeholder
 from clientscope.gateway.place import GatewayPlace
-from clientscope.policy.interface import RequestContext
-from clientscope.policy.redaction import ClientNames
 from clientscope.model.client_key import scope
-from clientscope.model.push import RecordedSetting
 from clientscope.model.connection import MOST_COUNTS, ClientConnectionRecord, Passed, SeriesCount, rates
 from clientscope.model.enums import OF_GATEWAYS, Kind
 from clientscope.model.fields import SecurityProtocol
+from clientscope.model.push import RecordedSetting
 from clientscope.model.requested_versions import unpack
 from clientscope.model.series import MOST_BYTES, MOST_SERIES, OTHER, series_bytes, series_key
+from clientscope.policy.interface import RequestContext
+from clientscope.policy.redaction import ClientNames
 from clientscope.session.state import UNKNOWN, Identity
 
 # franz-go was seen to say its name on its first connection alone. A connection that says nothing is recognised by client id, address

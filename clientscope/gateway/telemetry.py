@@ -14,11 +14,11 @@ from clientscope.errors import RecordError
 from clientscope.gateway.policy.runner import client_of
 from clientscope.gateway.quota import PushQuota, PushRate
 from clientscope.gateway.registry import ConnectionRegistry
+from clientscope.model.principals import authenticated
+from clientscope.model.telemetry import unpack
 from clientscope.policy.interface import RequestContext
 from clientscope.policy.publishing import recorded_client
 from clientscope.policy.push_shape import PushShape
-from clientscope.model.principals import authenticated
-from clientscope.model.telemetry import unpack
 from clientscope.session.state import RequestFields
 from clientscope.wire.codes import PUSH_TELEMETRY
 

@@ -8,9 +8,9 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from clientscope.model.decision import Resolution
+from clientscope.model.values import Count, Ms, Name, Sentence, Setting, TopicValue, Value
 from clientscope.risks import RISKS, Risk
 from clientscope.severities import SEVERITIES, Severity
-from clientscope.model.values import Count, Ms, Name, Sentence, Setting, TopicValue, Value
 
 State = Literal["open", "stopped", "resolved", "closed"]
 """What is to be done about it.

@@ -67,7 +67,7 @@ class RecordedSetting:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ClientConfigRecord:
+class Push:
     """Value of ``clientscope.configs``.
 
     A key that the client sent twice is in ``settings`` with the last value, which is the one that counts, as in a properties file, and

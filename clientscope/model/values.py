@@ -8,8 +8,8 @@ from typing import Annotated, Any, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from clientscope.catalog import sensitive
-from clientscope.errors import RecordError
 from clientscope.catalog.value_states import ValueState
+from clientscope.errors import RecordError
 from clientscope.model.fields import Version
 
 NAME_LENGTH = 256

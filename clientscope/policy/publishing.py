@@ -1,4 +1,4 @@
-"""The default policy: redacts, and publishes a ClientConfigRecord to ``clientscope.configs``."""
+"""The default policy: redacts, and publishes a Push to ``clientscope.configs``."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 
 from clientscope.digest import DigestKey
 from clientscope.errors import InvalidConfigException
+from clientscope.model.codec import encode
+from clientscope.model.enums import Origin
+from clientscope.model.push import Push, Reason, RecordedSetting, compact
+from clientscope.model.topics import CONFIGS
 from clientscope.policy.interface import ClientConfigData, ClientConfigPolicy, RequestContext
 from clientscope.policy.redaction import ClientNames, redact
-from clientscope.model.codec import encode
-from clientscope.model.push import ClientConfigRecord, Reason, RecordedSetting, compact
-from clientscope.model.enums import Origin
-from clientscope.model.topics import CONFIGS
 
 Publish = Callable[[str, str, bytes], "Future[None]"]
 """``publish(topic, key, value)`` never blocks; its future is done once Kafka has acknowledged the record."""
@@ -74,9 +74,9 @@ def config_record(
     key: DigestKey | None,
     names: ClientNames,
     origin: Origin = Origin.PUSHED,
-) -> ClientConfigRecord:
+) -> Push:
     """A client's configuration as it may be written down, whatever showed it."""
-    return ClientConfigRecord(
+    return Push(
         version=1,
         received_timestamp_ms=received_ms,
         **recorded_client(context, names),

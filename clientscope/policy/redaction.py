@@ -11,10 +11,10 @@ from typing import Any, NamedTuple, TypeVar, get_args, overload
 from clientscope.catalog.known_keys import is_custom
 from clientscope.catalog.sensitive import Tier, is_credential, reason, tier, under_hidden_key
 from clientscope.catalog.sensitive_names import FIELDS, LEAKED_AS, hidden_name, judge_key_text, judge_name
-from clientscope.digest import DigestKey
-from clientscope.policy.interface import ClientConfig
-from clientscope.model.push import ClientConfigRecord, RecordedSetting, Redaction, TypeName, reason_name
 from clientscope.catalog.value_states import ValueState
+from clientscope.digest import DigestKey
+from clientscope.model.push import Push, RecordedSetting, Redaction, TypeName, reason_name
+from clientscope.policy.interface import ClientConfig
 
 _TYPES: tuple[TypeName, ...] = get_args(TypeName)
 _NUMBERS = {name: number for number, name in enumerate(_TYPES)}
@@ -159,16 +159,16 @@ class JudgedRecord(NamedTuple):
 
     Attributes:
         record: its names are judged; its settings are as they were.
-        settings: those instead, in the order of `ClientConfigRecord.listed`; None where all may stay as they are.
+        settings: those instead, in the order of `Push.listed`; None where all may stay as they are.
         written: keys, as they may be shown, of the settings in which the record itself had a secret.
     """
 
-    record: ClientConfigRecord
+    record: Push
     settings: list[RecordedSetting] | None = None
     written: tuple[str, ...] = ()
 
 
-def judged_record(record: ClientConfigRecord, names: ClientNames, left: Left | None = None) -> JudgedRecord:
+def judged_record(record: Push, names: ClientNames, left: Left | None = None) -> JudgedRecord:
     """Judges all that is in a record again, by the one judge.
 
     Digests are under the record's own key where we have it, and there is none where we don't: so those of one record are all under one.
@@ -188,7 +188,7 @@ def judged_record(record: ClientConfigRecord, names: ClientNames, left: Left | N
     return JudgedRecord(named, settings, tuple(each.key for each in raw if is_secret(each)))
 
 
-def _stays(record: ClientConfigRecord) -> bool:
+def _stays(record: Push) -> bool:
     """Whether all settings may stay as they are; nearly all records come from gateways, which have judged them.
 
     A fleet's clients say the same again and again, so what was judged is remembered; of numbers too short for a secret one stands for all.

@@ -15,8 +15,8 @@ from opentelemetry.proto.metrics.v1.metrics_pb2 import Metric, MetricsData, Numb
 from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 
 from clientscope.errors import RecordError
-from clientscope.policy.redaction import ClientNames
 from clientscope.model.telemetry import ATTRIBUTES, BUFFER_MEMORY, MOST_RECORD_BYTES, SERVICE_INSTANCE, TERMINATING, is_taken
+from clientscope.policy.redaction import ClientNames
 
 MOST_POINTS = 2_000
 """Numbers in one push, and whatever has none inside: Java's have 142. One takes some 2 µs to look at."""

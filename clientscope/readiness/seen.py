@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from clientscope.fair_share import HeldEntry, beyond
-from clientscope.readiness.observed import UNKNOWN_SOFTWARE, ApiUse
 from clientscope.model.client_key import tenant_of
 from clientscope.model.connection import ClientConnectionRecord
 from clientscope.model.enums import Kind
 from clientscope.model.requested_versions import unpack
 from clientscope.model.values import clean
+from clientscope.readiness.observed import UNKNOWN_SOFTWARE, ApiUse
 
 MOST_CLIENTS = 20_000
 MOST_LISTS = 16

@@ -20,8 +20,8 @@ from clientscope.api.clients import (
     SettingChange,
 )
 from clientscope.errors import EnvironmentProblem, SettingsError
-from clientscope.model.finding import Finding
 from clientscope.findings.wording import unmarked
+from clientscope.model.finding import Finding
 from clientscope.query import term_text
 from clientscope.report import text
 from clientscope.report.api import Api, UnknownResource

@@ -9,12 +9,12 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Literal
 
 from clientscope.catalog.sensitive_values import judge_value
+from clientscope.catalog.value_states import ValueState
 from clientscope.errors import SettingsError
 from clientscope.model.decision import OF_LEAKS, Decision, Resolution
 from clientscope.model.finding import Finding
-from clientscope.catalog.value_states import ValueState
-from clientscope.report.findings import SHOWN_DIGITS
 from clientscope.model.values import NAME_LENGTH, SENTENCE_LENGTH
+from clientscope.report.findings import SHOWN_DIGITS
 
 LONGEST_ACCEPTANCE_DAYS = 366
 

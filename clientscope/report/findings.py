@@ -15,13 +15,13 @@ from rich.text import Text
 
 from clientscope.api.findings import FindingList
 from clientscope.errors import EnvironmentProblem, SettingsError
-from clientscope.model.finding import TO_DO, Application, Client, Finding, LeakPlace, State
 from clientscope.findings.wording import application, unmarked
+from clientscope.model.finding import TO_DO, Application, Client, Finding, LeakPlace, State
+from clientscope.model.values import Setting
 from clientscope.query import FINDINGS, Key, Query, matches
 from clientscope.report.api import Api
 from clientscope.report.text import age, capitalized, counted, grid, plain, redacted, table, time_of
 from clientscope.severities import SEVERITIES
-from clientscope.model.values import Setting
 
 
 def is_counted(finding: Finding) -> bool:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from functools import cache
 
 from clientscope.errors import WireError
-from clientscope.readiness.served import known_versions
 from clientscope.model.requested_versions import MOST_VERSIONS, pair
+from clientscope.readiness.served import known_versions
 from clientscope.wire import api_versions
 from clientscope.wire.codes import GET_TELEMETRY_SUBSCRIPTIONS, PUSH_CONFIG, PUSH_TELEMETRY
 from clientscope.wire.frames import LENGTH, RESPONSE_HEAD

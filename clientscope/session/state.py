@@ -21,9 +21,9 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from clientscope.policy.interface import ClientConfig
 from clientscope.model.enums import PrincipalSource
 from clientscope.model.principals import ANONYMOUS
+from clientscope.policy.interface import ClientConfig
 from clientscope.session.handler import BareTokens, Handler, Pending, Walk
 from clientscope.session.requested import Served
 from clientscope.session.sasl import Principal

@@ -15,13 +15,13 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from clientscope import __version__
+from clientscope.model import topics
+from clientscope.model.connection import ClientConnectionRecord
 from clientscope.model.decision import Decision
 from clientscope.model.finding import Finding
 from clientscope.model.gauge import GatewayGauge, Gauge
-from clientscope.model import topics
-from clientscope.model.push import ClientConfigRecord
-from clientscope.model.connection import ClientConnectionRecord
 from clientscope.model.input import InputRecord
+from clientscope.model.push import Push
 from clientscope.model.quarantine import QuarantineRecord
 from clientscope.model.result import PushResult
 from clientscope.model.status import BrokerStatus, ProcessStatus
@@ -32,7 +32,7 @@ FOLDER = ROOT / "clientscope" / "model" / "schemas"
 ASYNCAPI = ROOT / "docs" / "asyncapi.json"
 
 VALUES: Mapping[str, Any] = {
-    topics.CONFIGS: ClientConfigRecord,
+    topics.CONFIGS: Push,
     topics.CONNECTIONS: ClientConnectionRecord,
     topics.RESULTS: PushResult,
     topics.INPUTS: InputRecord,

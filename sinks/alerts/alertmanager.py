@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from clientscope.clock import now_ms
-from clientscope.model.finding import Finding
 from clientscope.findings.wording import unmarked
+from clientscope.model.finding import Finding
 from sinks.alerts.message import Texts, inert, iso, link
 from sinks.alerts.outbox import GIVE_UP_S, RETRIES, Place, Round, earliest
 from sinks.alerts.receivers import Receiver

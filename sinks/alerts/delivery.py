@@ -19,14 +19,14 @@ from clientscope import __version__
 from clientscope.background import Background
 from clientscope.clock import now_ms
 from clientscope.errors import RecordError
-from clientscope.model.finding import Finding
 from clientscope.kafka.access import Kafka
 from clientscope.kafka.group import GroupReader
 from clientscope.local.process import StopRequest
-from clientscope.model.topics import FINDINGS
-from clientscope.report.text import counted
+from clientscope.model.finding import Finding
 from clientscope.model.status import Condition, ProcessStatus
+from clientscope.model.topics import FINDINGS
 from clientscope.model.values import parse
+from clientscope.report.text import counted
 from sinks.alerts import apprise, webhook
 from sinks.alerts.alertmanager import Alerts
 from sinks.alerts.message import Texts

@@ -11,11 +11,11 @@ from datetime import UTC, datetime
 from typing import Literal
 from urllib.parse import quote, urlencode
 
-from clientscope.model.finding import Finding
 from clientscope.findings.wording import unmarked
+from clientscope.model.finding import Finding
+from clientscope.model.values import clean
 from clientscope.readiness.observed import UNKNOWN_SOFTWARE
 from clientscope.severities import SEVERITIES
-from clientscope.model.values import clean
 
 MOST_BODY = 3_000
 """Slack's limit of a section's text, in characters."""

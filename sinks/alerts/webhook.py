@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from clientscope.clock import now_ms
-from clientscope.model.finding import Finding
 from clientscope.findings.wording import unmarked
+from clientscope.model.finding import Finding
 from clientscope.model.values import clean
 from sinks.alerts.message import Message, Texts, alert_number, iso, link
 from sinks.alerts.receivers import Receiver

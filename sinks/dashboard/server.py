@@ -19,9 +19,9 @@ from clientscope.config_types import is_loopback, split_address
 from clientscope.errors import EnvironmentProblem
 from clientscope.garbage import settle
 from clientscope.kafka.access import KafkaAccess
-from clientscope.profiles import owners
-from clientscope.model.topics import STATUS
 from clientscope.model.status import Condition, ProcessStatus
+from clientscope.model.topics import STATUS
+from clientscope.profiles import owners
 from clientscope.status_writer import INTERVAL_S, StatusWriter
 from sinks.dashboard.api.app import create_app
 from sinks.dashboard.api.deciding import Deciding, DecisionWriter

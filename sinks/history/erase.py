@@ -10,13 +10,13 @@ import pyarrow as pa
 from deltalake import DeltaTable, QueryBuilder
 
 from clientscope.errors import ClientscopeError, RecordError
-from clientscope.model.finding import Application, Finding
 from clientscope.kafka.access import KafkaAccess
 from clientscope.kafka.compacted import Follower, LatestByKey, by_time, clear_old_places
 from clientscope.kafka.reader import TopicReader
 from clientscope.kafka.writer import TopicWriter
 from clientscope.model.codec import decode
-from clientscope.model.push import ClientConfigRecord
+from clientscope.model.finding import Application, Finding
+from clientscope.model.push import Push
 from clientscope.model.topics import CONFIGS, FINDINGS
 from clientscope.model.values import parse
 from sinks.history.tables import committed, opened, remove_unused
@@ -42,7 +42,7 @@ class ErasureSubject:
         """The condition in SQL, with values quoted."""
         return " AND ".join(f"{column} = '{value.replace(chr(39), chr(39) * 2)}'" for column, value in self.columns.items())
 
-    def is_of(self, named: ClientConfigRecord | Application) -> bool:
+    def is_of(self, named: Push | Application) -> bool:
         """Whether a pushed configuration, or an application, is theirs."""
         return all(getattr(named, column) == value for column, value in self.columns.items())
 
@@ -137,7 +137,7 @@ def _keys(kafka: KafkaAccess, subject: ErasureSubject) -> tuple[frozenset[bytes]
 
 def _is_of(value: bytes, subject: ErasureSubject) -> bool:
     try:
-        return subject.is_of(decode(ClientConfigRecord, value))
+        return subject.is_of(decode(Push, value))
     except RecordError:
         return False
 

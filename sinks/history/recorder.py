@@ -21,11 +21,11 @@ from kafka.errors import KafkaError
 
 from clientscope.background import Background
 from clientscope.errors import RecordError
-from clientscope.model.finding import Finding
-from clientscope.model.gauge import Gauge
 from clientscope.kafka.access import Kafka
 from clientscope.kafka.compacted import Follower
 from clientscope.model.codec import decode
+from clientscope.model.finding import Finding
+from clientscope.model.gauge import Gauge
 from clientscope.model.topics import FINDINGS, GAUGES
 from clientscope.model.values import parse
 from sinks.history.tables import committed

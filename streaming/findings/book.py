@@ -14,11 +14,11 @@ from typing import cast
 from clientscope.errors import RecordError
 from clientscope.fair_share import HeldEntry, beyond
 from clientscope.findings.conditions import Condition
+from clientscope.model.client_key import Tenant, tenant_of
 from clientscope.model.decision import Decision
 from clientscope.model.finding import MOST_CLIENTS, Finding
-from clientscope.model.client_key import Tenant, tenant_of
-from clientscope.severities import SEVERITIES
 from clientscope.model.values import parse
+from clientscope.severities import SEVERITIES
 from streaming.findings import ordered
 from streaming.findings.clients import OneApplication, PushedClients
 from streaming.findings.entry import PLACES, FindingEntry, Holders, Place, Policy, advance, identity, restored

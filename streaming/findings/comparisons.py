@@ -18,8 +18,8 @@ from clientscope.catalog.dialects import dialect_of
 from clientscope.catalog.dialects.java import JAVA
 from clientscope.catalog.request_settings import BETWEEN
 from clientscope.findings.fingerprints import application_key, fingerprint
-from clientscope.profiles import Thresholds
 from clientscope.model.input import InputRecord
+from clientscope.profiles import Thresholds
 from streaming.findings import fleet
 from streaming.findings.book import Book
 from streaming.findings.clients import OneApplication, PushedClients

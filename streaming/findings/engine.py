@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from clientscope.findings.conditions import Condition, Conditions, gateway_subject
-from clientscope.model.decision import Decision
 from clientscope.findings.fingerprints import fingerprint
-from clientscope.profiles import Thresholds
+from clientscope.model.decision import Decision
 from clientscope.model.enums import Kind
 from clientscope.model.input import InputRecord
 from clientscope.model.result import PushResult
 from clientscope.model.topics import CONFIGS, FINDINGS
+from clientscope.profiles import Thresholds
 from streaming.findings import fleet
 from streaming.findings.book import Book, Changes
 from streaming.findings.clients import MOST_CLIENTS, OneApplication, PushedClients
@@ -27,7 +27,7 @@ from streaming.findings.inputs import AppendTimes, EngineInput, Erased, JudgedPu
 from streaming.findings.presence import CONNECTIONS_PER_CLIENT, Liveness
 from streaming.findings.retention import Kept
 from streaming.limits import Limit, Overflow, PassedOver
-from udfs.rules.engine.push import MOST_SEARCHED
+from udfs.rules.engine.pushed_config import MOST_SEARCHED
 
 __all__ = ["CONNECTIONS_BACK_MS", "FindingsEngine"]
 

@@ -27,6 +27,7 @@ from typing import Any, NamedTuple, cast
 
 from clientscope.fair_share import HeldEntry, beyond
 from clientscope.findings import wording
+from clientscope.model.client_key import Tenant, tenant_of
 from clientscope.model.decision import Decision
 from clientscope.model.finding import (
     MOST_CLIENTS,
@@ -44,12 +45,11 @@ from clientscope.model.finding import (
     Suppressed,
     Why,
 )
+from clientscope.model.values import Setting
 from clientscope.profiles import client_patterns
 from clientscope.profiles.owners import Owners
 from clientscope.profiles.suppressions import Suppression, suppressing
-from clientscope.model.client_key import Tenant, tenant_of
 from clientscope.severities import SEVERITIES
-from clientscope.model.values import Setting
 from streaming.findings import ordered
 from streaming.findings.clients import LiveClients
 from streaming.findings.inputs import NEVER, ClientNames, JudgedPush, LogPosition, There, whereabouts

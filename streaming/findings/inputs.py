@@ -10,10 +10,10 @@ from operator import attrgetter, itemgetter
 from sys import intern
 from typing import Any, ClassVar, NamedTuple, TypeAlias, TypeVar
 
-from clientscope.model.gauge import GatewayKey
 from clientscope.model.client_key import Tenant, instance_of, tenant_of
 from clientscope.model.codec import adapter
 from clientscope.model.enums import Origin, rank_of
+from clientscope.model.gauge import GatewayKey
 from clientscope.model.input import InputRecord
 from clientscope.model.principals import authenticated
 from clientscope.model.result import FiredRule, PushResult

@@ -20,12 +20,12 @@ from typing import NamedTuple, cast
 from clientscope.catalog.configs import ClientType
 from clientscope.fair_share import HeldEntry, beyond
 from clientscope.findings.conditions import gateway_subject
-from clientscope.model.gauge import GatewayKey
-from clientscope.presence import FORGOTTEN_MS, MOST_GATEWAYS, MOST_RANGES, GatewayProcess, Presence
 from clientscope.model.client_key import tenant_of
 from clientscope.model.connection import ClientConnectionRecord
 from clientscope.model.enums import Kind
+from clientscope.model.gauge import GatewayKey
 from clientscope.model.input import InputRecord
+from clientscope.presence import FORGOTTEN_MS, MOST_GATEWAYS, MOST_RANGES, GatewayProcess, Presence
 from streaming.findings import ordered
 from streaming.findings.inputs import ClientNames, JudgedPush, There, whereabouts
 from streaming.limits import Limit, Overflow

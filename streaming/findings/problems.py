@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 from clientscope.findings.conditions import CODES
 from clientscope.findings.fingerprints import fingerprint, secret_fingerprint
-from clientscope.model.finding import Kind
 from clientscope.model.client_key import Tenant
+from clientscope.model.finding import Kind
 from clientscope.model.result import FiredRule
 from clientscope.risks import Risk
 from clientscope.severities import SEVERITIES

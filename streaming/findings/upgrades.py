@@ -14,10 +14,10 @@ from functools import lru_cache
 from clientscope.catalog.releases import api_name
 from clientscope.errors import SettingsError
 from clientscope.findings.fingerprints import application_key
-from clientscope.readiness import ApiUse, ObservedClient, Readiness, judge_readiness, removed_in, target_release
-from clientscope.readiness.seen import SeenClients, uses
 from clientscope.model.input import InputRecord
 from clientscope.model.requested_versions import unpack
+from clientscope.readiness import ApiUse, ObservedClient, Readiness, judge_readiness, removed_in, target_release
+from clientscope.readiness.seen import SeenClients, uses
 from streaming.findings.fleet import UPGRADE, Found, Judges, Live, of_application, one
 from streaming.limits import Limit, Overflow
 from udfs.kernels.applications import of_client

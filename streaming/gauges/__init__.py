@@ -18,12 +18,12 @@ from typing import Any
 
 from clientscope.errors import RecordError
 from clientscope.findings.conditions import gateway_subject
-from clientscope.model.gauge import GatewayGauge, GatewayKey, Gauge, SeriesKey
-from clientscope.presence import MOST_GATEWAYS, Presence
 from clientscope.model.codec import decode, read_key
 from clientscope.model.enums import Kind
+from clientscope.model.gauge import GatewayGauge, GatewayKey, Gauge, SeriesKey
 from clientscope.model.input import InputRecord
 from clientscope.model.series import series_key
+from clientscope.presence import MOST_GATEWAYS, Presence
 from streaming.gauges.gateway import Appended, Changes, GatewaySeries
 from streaming.gauges.read_clock import RETURN_S, ReadClock
 from streaming.limits import Limit, Overflow

@@ -9,13 +9,13 @@ from dataclasses import replace
 from itertools import chain
 from typing import TypeAlias
 
-from clientscope.model.gauge import GatewayGauge, Gauge
-from clientscope.presence import GatewayProcess, Presence
 from clientscope.model.codec import adapter
 from clientscope.model.connection import ClientConnectionRecord
 from clientscope.model.enums import Kind
+from clientscope.model.gauge import GatewayGauge, Gauge
 from clientscope.model.input import InputRecord
 from clientscope.model.series import series_key
+from clientscope.presence import GatewayProcess, Presence
 from streaming.gauges.series import Beyond, KnownCount, SeriesTable, names
 
 MINUTE_MS = 60_000

@@ -13,8 +13,8 @@ from pyspark.sql.streaming import StreamingQuery
 from clientscope.digest import DigestKey
 from clientscope.kafka.access import KafkaAccess
 from clientscope.model import codec
-from clientscope.model.push import ClientConfigRecord
 from clientscope.model.connection import ClientConnectionRecord
+from clientscope.model.push import Push
 from clientscope.model.topics import QUARANTINE
 from sinks.history.batches import CheckpointOlder, append
 from sinks.history.tables import repeated
@@ -85,5 +85,5 @@ def _query(name: str, step: Callable[[DataFrame, DigestKey | None], DataFrame], 
     )
 
 
-PUSHES = _query("history_pushes", transforms.pushes, ClientConfigRecord)
+PUSHES = _query("history_pushes", transforms.pushes, Push)
 CONNECTIONS = _query("history_connections", transforms.connections, ClientConnectionRecord)

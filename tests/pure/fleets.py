@@ -16,15 +16,15 @@ from record_bytes import binaries, config_record, connection_record, setting
 
 from clientscope.digest import DigestKey
 from clientscope.findings.conditions import Conditions
-from clientscope.model.finding import Finding
-from clientscope.profiles import Thresholds
 from clientscope.model.client_key import client_key
 from clientscope.model.codec import decode, encode
-from clientscope.model.push import RecordedSetting
 from clientscope.model.enums import Kind, Origin
+from clientscope.model.finding import Finding
 from clientscope.model.input import InputRecord
+from clientscope.model.push import RecordedSetting
 from clientscope.model.result import PushResult
 from clientscope.model.topics import CONFIGS, CONNECTIONS, RESULTS
+from clientscope.profiles import Thresholds
 from streaming.findings.clients import MOST_CLIENTS
 from streaming.findings.engine import FindingsEngine
 from streaming.findings.entry import Policy

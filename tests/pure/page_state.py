@@ -10,10 +10,10 @@ from uuid import UUID
 from fastapi.testclient import TestClient
 from record_bytes import config_record, connection_record, setting
 
-from clientscope.profiles.owners import NO_OWNERS, Owners
 from clientscope.model.enums import Kind
-from clientscope.model.topics import CONFIGS, CONNECTIONS, FINDINGS, GAUGES, RESULTS, STATUS
 from clientscope.model.status import BrokerStatus, ProcessStatus
+from clientscope.model.topics import CONFIGS, CONNECTIONS, FINDINGS, GAUGES, RESULTS, STATUS
+from clientscope.profiles.owners import NO_OWNERS, Owners
 from sinks.dashboard.api.app import create_app
 from sinks.dashboard.http import files
 from sinks.dashboard.state.known import TopicRecord

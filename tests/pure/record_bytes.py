@@ -10,13 +10,13 @@ import pyarrow as pa
 from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
 
 from clientscope.catalog.configs import Type
+from clientscope.catalog.value_states import ValueState
+from clientscope.model.codec import encode
+from clientscope.model.connection import ClientConnectionRecord, SeriesCount
+from clientscope.model.enums import Kind, Origin
+from clientscope.model.push import Push, RecordedSetting, Redaction, TypeName, compact, reason_name
 from clientscope.policy.redaction import ClientNames
 from clientscope.policy.telemetry import client_resource, record_value, redacted_metrics
-from clientscope.model.codec import encode
-from clientscope.model.push import ClientConfigRecord, RecordedSetting, Redaction, TypeName, compact, reason_name
-from clientscope.model.connection import ClientConnectionRecord, SeriesCount
-from clientscope.catalog.value_states import ValueState
-from clientscope.model.enums import Kind, Origin
 
 Records = Callable[..., Any]
 """Of the Spark tests' fixture: a topic and values -> a DataFrame as ``streaming.sources.records`` makes it."""
@@ -59,8 +59,8 @@ def setting(
 
 
 def config_record(*settings: RecordedSetting, **changes: Any) -> bytes:
-    """A ClientConfigRecord."""
-    return encode(ClientConfigRecord(**{"version": 1, **_CLIENT, "origin": Origin.PUSHED, **compact(settings), **_texts(changes)}))
+    """A Push."""
+    return encode(Push(**{"version": 1, **_CLIENT, "origin": Origin.PUSHED, **compact(settings), **_texts(changes)}))
 
 
 def _texts(changes: dict[str, Any]) -> dict[str, Any]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import uuid
 
-from clientscope.policy.interface import RequestContext
 from clientscope.model.enums import PrincipalSource
+from clientscope.policy.interface import RequestContext
 
 INSTANCE = uuid.UUID("0b1e9f5c-8a3e-4a7e-9df0-d2a1c6c10b11")
 CONTEXT = RequestContext(

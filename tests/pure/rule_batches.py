@@ -6,22 +6,22 @@ from typing import Any
 
 from record_bytes import binaries, config_record, setting
 
-from clientscope.commands.lint.shown import LEFT
-from clientscope.policy.redaction import ClientNames, judged_record
-from clientscope.model.codec import decode
-from clientscope.model.push import ClientConfigRecord
 from clientscope.catalog.value_states import ValueState
+from clientscope.commands.lint.shown import LEFT
+from clientscope.model.codec import decode
+from clientscope.model.push import Push
+from clientscope.policy.redaction import ClientNames, judged_record
 from udfs.decode import judged_pushes
-from udfs.rules.engine.push import Push
+from udfs.rules.engine.pushed_config import PushedConfig
 from udfs.rules.engine.rule import FIRED, NOT_APPLICABLE, Case, Judgement, Rule, judge
 from udfs.rules.registry import RULES
 
 
-def push_of(record: bytes, **options: Any) -> Push:
+def push_of(record: bytes, **options: Any) -> PushedConfig:
     """A record as a job would see it."""
     (judged,), _ = judged_pushes(binaries(record), None)
     assert judged is not None
-    return Push(judged, **options)
+    return PushedConfig(judged, **options)
 
 
 def record_of(case: Case) -> bytes:
@@ -40,19 +40,19 @@ def _setting(key: str, value: str | None, is_default: bool) -> Any:
 def outcome(rule: Rule, case: Case) -> Judgement:
     """What the rule says of the case, and its severity where it gives several; of a file's as of a file."""
     if case.complete:
-        record = decode(ClientConfigRecord, record_of(case))
-        push = Push(judged_record(record, ClientNames(), LEFT), complete=True)
+        record = decode(Push, record_of(case))
+        push = PushedConfig(judged_record(record, ClientNames(), LEFT), complete=True)
     else:
         push = push_of(record_of(case))
     judged = dict(judge(push, (rule,)))
     return judged.get(rule, Judgement(NOT_APPLICABLE))
 
 
-def outcomes(push: Push) -> dict[str, int]:
+def outcomes(push: PushedConfig) -> dict[str, int]:
     """What each rule says that is for this client, by its code."""
     return {rule.code: judgement.outcome for rule, judgement in judge(push, RULES)}
 
 
-def fired(push: Push) -> set[str]:
+def fired(push: PushedConfig) -> set[str]:
     """The codes of the rules that fire."""
     return {code for code, outcome in outcomes(push).items() if outcome == FIRED}

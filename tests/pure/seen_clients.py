@@ -5,9 +5,9 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from clientscope.readiness.seen import KEPT_MS, SeenClients
 from clientscope.model.enums import Kind
 from clientscope.model.requested_versions import pack, pair
+from clientscope.readiness.seen import KEPT_MS, SeenClients
 
 NOW = 10 * KEPT_MS
 

@@ -23,13 +23,13 @@ from patience import LIMIT_S, until
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample
 
-from clientscope.model.finding import Finding
 from clientscope.model.codec import decode
-from clientscope.model.push import ClientConfigRecord
 from clientscope.model.connection import ClientConnectionRecord
+from clientscope.model.finding import Finding
+from clientscope.model.push import Push
 from clientscope.model.topics import CONFIGS, CONNECTIONS, FINDINGS, STATUS, TELEMETRY
 
-Record = TypeVar("Record", ClientConfigRecord, ClientConnectionRecord)
+Record = TypeVar("Record", Push, ClientConnectionRecord)
 
 
 class OwnMetrics(NamedTuple):
@@ -110,9 +110,9 @@ def connection_records(bootstrap_servers: str, gateway_id: str = "", **fields: A
     return _with(records, fields)
 
 
-def configurations(bootstrap_servers: str, **fields: Any) -> list[ClientConfigRecord]:
+def configurations(bootstrap_servers: str, **fields: Any) -> list[Push]:
     """Records of clients' configurations whose fields have these values, in order."""
-    records = (decode(ClientConfigRecord, message.value) for message in read_all(bootstrap_servers, CONFIGS) if message.value)
+    records = (decode(Push, message.value) for message in read_all(bootstrap_servers, CONFIGS) if message.value)
     return _with(records, fields)
 
 
@@ -126,7 +126,7 @@ def push_one(client: Any, value: str = "all", key: str = "acks", kind: int = 1) 
     return int(client.push_config([(key, value, kind, False)]).error_code)
 
 
-def settings_of(record: ClientConfigRecord) -> dict[str, str | None]:
+def settings_of(record: Push) -> dict[str, str | None]:
     return {config.key: config.value for config in record.listed()}
 
 

@@ -16,11 +16,11 @@ from made_findings import leak, made, recorded
 from page_state import broker, gauge, of_gateway, process, result
 from record_bytes import config_record, connection_record, setting
 
-from clientscope.model.finding import Application, Client, Finding, FindingOwner, LeakPlace
-from clientscope.profiles import owners
 from clientscope.catalog.value_states import ValueState
 from clientscope.model.enums import Kind
+from clientscope.model.finding import Application, Client, Finding, FindingOwner, LeakPlace
 from clientscope.model.topics import CONFIGS, CONNECTIONS
+from clientscope.profiles import owners
 from sinks.dashboard.state.known import TopicRecord
 
 HOSTILE = "<img src=x onerror=alert(1)>"

@@ -16,15 +16,15 @@ from uuid import UUID
 import kafka
 from record_bytes import config_record, connection_record, heartbeat, setting
 
+from clientscope.catalog.value_states import ValueState
 from clientscope.clock import now_ms
 from clientscope.digest import DigestKey
 from clientscope.model.client_key import client_key
 from clientscope.model.connection import rates
-from clientscope.catalog.value_states import ValueState
 from clientscope.model.enums import Kind
 from clientscope.model.principals import ANONYMOUS
-from clientscope.model.topics import CONFIGS, CONNECTIONS, STATUS
 from clientscope.model.status import BrokerStatus
+from clientscope.model.topics import CONFIGS, CONNECTIONS, STATUS
 
 CLUSTER = "played"
 SECRET = "canary-played-4711"

@@ -43,8 +43,8 @@ from clientscope.clock import now_ms
 from clientscope.local.broker import BrokerPlan, EmbeddedBroker
 from clientscope.local.process import free_port
 from clientscope.model.codec import decode
-from clientscope.model.push import ClientConfigRecord
 from clientscope.model.connection import ClientConnectionRecord
+from clientscope.model.push import Push
 from clientscope.model.topics import (
     CONFIGS,
     CONNECTIONS,
@@ -370,4 +370,4 @@ def test_f34_the_search_finds_a_canary_however_it_is_written() -> None:
     assert canaries.found_in(b"AKIA") == []
     raw = config_record(setting("acks", text)), connection_record(0, client_id=text)
     assert all(canaries.found_in(value) == ["here"] for value in every(raw))
-    assert decode(ClientConfigRecord, raw[0]).listed()[0].value == decode(ClientConnectionRecord, raw[1]).client_id == text
+    assert decode(Push, raw[0]).listed()[0].value == decode(ClientConnectionRecord, raw[1]).client_id == text

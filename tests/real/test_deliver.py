@@ -24,11 +24,11 @@ from patience import eventually, until
 from programs import running
 
 from clientscope.demo.fleet import Fleet
-from clientscope.model.finding import Application, Finding
 from clientscope.kafka.writer import TopicWriter
 from clientscope.local.process import free_port
-from clientscope.model.topics import FINDINGS, STATUS
+from clientscope.model.finding import Application, Finding
 from clientscope.model.status import ProcessStatus
+from clientscope.model.topics import FINDINGS, STATUS
 from clientscope.model.values import parse
 
 MANY = 1_000

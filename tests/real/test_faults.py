@@ -23,7 +23,7 @@ from patience import LIMIT_S, meanwhile, until
 
 from clientscope.client.raw import RawClient
 from clientscope.model.codec import decode
-from clientscope.model.push import ClientConfigRecord
+from clientscope.model.push import Push
 from clientscope.model.topics import CONFIGS
 
 MIB = 1024 * 1024
@@ -170,5 +170,5 @@ def test_f19_a_client_without_an_id_is_not_mistaken_for_another(gateway: Any, br
     for _ in range(2):
         with gateway.named("nameless") as client:
             assert push_one(client) == 0
-    ours = lambda: [m for m in read_all(broker.internal, CONFIGS) if decode(ClientConfigRecord, m.value).client_id == "nameless"]  # noqa: E731
+    ours = lambda: [m for m in read_all(broker.internal, CONFIGS) if decode(Push, m.value).client_id == "nameless"]  # noqa: E731
     until(lambda: len({message.key for message in ours()}), 2)

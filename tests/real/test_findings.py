@@ -18,8 +18,8 @@ from patience import LIMIT_S, until
 
 from clientscope.client import KafkaProducer
 from clientscope.kafka.writer import TopicWriter
-from clientscope.model.topics import FINDINGS, STATUS
 from clientscope.model.status import ProcessStatus
+from clientscope.model.topics import FINDINGS, STATUS
 
 CANARY = "canary-51ae07"
 TOPIC = "test.findings"

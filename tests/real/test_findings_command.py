@@ -13,9 +13,9 @@ from forked import clientscope
 from made_findings import leak, made
 from observe import newest, read_all
 
+from clientscope.kafka.writer import TopicWriter
 from clientscope.model.decision import Decision
 from clientscope.model.finding import Finding
-from clientscope.kafka.writer import TopicWriter
 from clientscope.model.topics import DECISIONS, FINDINGS
 from udfs.rules.registry import with_risks
 

@@ -22,9 +22,9 @@ from observe import becomes, count, findings, newest, push_one, read_all
 from patience import LIMIT_S, until
 
 from clientscope.client.raw import RawClient
-from clientscope.model.finding import Finding
 from clientscope.model.codec import decode
-from clientscope.model.push import ClientConfigRecord
+from clientscope.model.finding import Finding
+from clientscope.model.push import Push
 from clientscope.model.topics import CONFIGS, FINDINGS
 from clientscope.wire.codes import NONE, THROTTLING_QUOTA_EXCEEDED
 
@@ -69,12 +69,12 @@ class Site:
     def becomes(self, code: str, user: str, condition: Callable[[Finding], bool]) -> Finding:
         return becomes(self.internal, code, condition, principal=f"User:CN={user}")
 
-    def records(self, instance: uuid.UUID) -> dict[bytes, list[ClientConfigRecord | None]]:
+    def records(self, instance: uuid.UUID) -> dict[bytes, list[Push | None]]:
         """What the topic has under each key of an instance, the oldest first; None for a tombstone."""
-        found: dict[bytes, list[ClientConfigRecord | None]] = {}
+        found: dict[bytes, list[Push | None]] = {}
         for message in read_all(self.internal, CONFIGS):
             if message.key.startswith(str(instance).encode()):
-                found.setdefault(message.key, []).append(None if message.value is None else decode(ClientConfigRecord, message.value))
+                found.setdefault(message.key, []).append(None if message.value is None else decode(Push, message.value))
         return found
 
 

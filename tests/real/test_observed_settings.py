@@ -22,8 +22,8 @@ from clientscope.client.raw import RawClient
 from clientscope.local.jars import jars
 from clientscope.local.java import java
 from clientscope.model.codec import decode
-from clientscope.model.push import ClientConfigRecord
 from clientscope.model.enums import Origin
+from clientscope.model.push import Push
 from clientscope.model.topics import CONFIGS
 
 PROGRAM = Path(__file__).parent / "clients" / "SetClients.java"
@@ -43,12 +43,12 @@ def topics(broker: RunningBroker, gateway: RunningGateway) -> Iterator[None]:
 
 def observed(broker: RunningBroker, client_id: str) -> dict[str, str]:
     """The settings of the newest record of one client, of any of its types; without its client.id."""
-    records: dict[bytes, ClientConfigRecord] = {}
+    records: dict[bytes, Push] = {}
     for message in read_all(broker.internal, CONFIGS):
         if message.value is None:
             continue
         assert CANARY not in message.value
-        record = decode(ClientConfigRecord, message.value)
+        record = decode(Push, message.value)
         if record.client_id == client_id:
             assert record.origin == Origin.OBSERVED
             assert record.client_address == "127.0.0.1"

@@ -19,11 +19,11 @@ from patience import LIMIT_S, until
 from record_bytes import config_record, setting
 from stream_job import StreamJob
 
-from clientscope.model.finding import Finding
 from clientscope.kafka.compacted import read_compacted
 from clientscope.model.codec import decode
-from clientscope.model.push import ClientConfigRecord
 from clientscope.model.enums import Kind
+from clientscope.model.finding import Finding
+from clientscope.model.push import Push
 from clientscope.model.topics import CONFIGS, FINDINGS, GAUGES, RESULTS
 from clientscope.wire.codes import NONE
 from udfs.kernels.results import key_of
@@ -45,7 +45,7 @@ class Job(StreamJob):
         """Returns its key."""
         fields = (setting(key.replace("_", "."), value) for key, value in settings.items())
         value = config_record(*fields, client_id=client, client_instance_id=UUID(int=instance))
-        key = key_of(decode(ClientConfigRecord, value)).encode()
+        key = key_of(decode(Push, value)).encode()
         write(self.servers, CONFIGS, (key, value))
         return key
 

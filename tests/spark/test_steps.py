@@ -15,12 +15,12 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody knows it
 from record_bytes import Records, config_record, connection_record, setting
 
 from clientscope.digest import DigestKey
-from clientscope.profiles import APACHE, BUILT_IN, Thresholds
-from clientscope.profiles.client_patterns import ClientPattern
-from clientscope.profiles.thresholds import ProfileChoice
 from clientscope.model.enums import Kind
 from clientscope.model.result import SOURCE_PLACE
 from clientscope.model.topics import CONFIGS, CONNECTIONS, INPUTS, RESULTS
+from clientscope.profiles import APACHE, BUILT_IN, Thresholds
+from clientscope.profiles.client_patterns import ClientPattern
+from clientscope.profiles.thresholds import ProfileChoice
 from streaming import transforms
 from streaming.checkpoints.job_records import SkippedRecord
 from streaming.failures import understood

@@ -19,13 +19,13 @@ from opentelemetry.proto.metrics.v1.metrics_pb2 import AggregationTemporality, M
 
 from clientscope.catalog.client_facts import BY_METRIC, BY_TOPIC, FACTS, TOPIC, ClientKind, Fact
 from clientscope.catalog.sensitive_names import judge_name
+from clientscope.catalog.value_states import ValueState
 from clientscope.digest import DigestKey
 from clientscope.errors import RecordError
-from clientscope.policy.redaction import ClientNames
 from clientscope.model.codec import decode, invalid_fields
-from clientscope.catalog.value_states import ValueState
 from clientscope.model.fields import READ, GivenName, Id32, Name, SecurityProtocol, Uuid
 from clientscope.model.telemetry import ATTRIBUTES, MOST_RECORD_BYTES, TERMINATING
+from clientscope.policy.redaction import ClientNames
 from udfs.decode import DECODE_ERROR
 
 

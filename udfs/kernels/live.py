@@ -12,14 +12,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from clientscope.digest import DigestKey
-from clientscope.profiles import Thresholds
 from clientscope.model.codec import encode
 from clientscope.model.enums import Kind
 from clientscope.model.input import MOST_KEY_BYTES, InputRecord
 from clientscope.model.topics import CONFIGS, CONNECTIONS, INPUTS, RESULTS
+from clientscope.profiles import Thresholds
 from udfs.decode import judged_connections, judged_pushes
 from udfs.kernels.results import Place, key_of, result
-from udfs.rules.engine.push import Push, search_names
+from udfs.rules.engine.pushed_config import PushedConfig, search_names
 
 ROW = pa.struct([("topic", pa.string()), ("key", pa.binary()), ("value", pa.binary())])
 """A record for Kafka, of a tombstone one without a value; all fields are null where a row becomes none."""
@@ -69,7 +69,9 @@ def _results(
     rows: pa.Array, values: pa.Array, places: list[Place], digest_key: DigestKey | None, thresholds: Thresholds | None
 ) -> Iterator[Made]:
     judged, _ = judged_pushes(values.take(rows), digest_key)
-    found = [(row, Push(each, thresholds), each.written) for row, each in zip(rows.to_pylist(), judged, strict=True) if each is not None]
+    found = [
+        (row, PushedConfig(each, thresholds), each.written) for row, each in zip(rows.to_pylist(), judged, strict=True) if each is not None
+    ]
     search_names(push for _, push, _ in found)
     for row, push, written in found:
         key, value = result(push, written, places[row])

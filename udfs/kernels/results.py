@@ -10,12 +10,12 @@ from clientscope.catalog.sensitive_keys import normalise
 from clientscope.findings.fingerprints import application_key
 from clientscope.model.client_key import client_key
 from clientscope.model.codec import encode
-from clientscope.model.push import ClientConfigRecord, RecordedSetting
 from clientscope.model.connection import ClientConnectionRecord
+from clientscope.model.push import Push, RecordedSetting
 from clientscope.model.result import MOST_BYTES, FiredRule, PushResult
 from clientscope.severities import SEVERITIES, Severity
 from udfs.kernels.applications import of_client
-from udfs.rules.engine.push import Push, SettingOf
+from udfs.rules.engine.pushed_config import PushedConfig, SettingOf
 from udfs.rules.engine.rule import FIRED, NOT_EVALUABLE, PASSED, Judgement, Rule, judge
 from udfs.rules.registry import RULES
 
@@ -35,7 +35,7 @@ class Place(NamedTuple):
     appended_ms: int
 
 
-def result(push: Push, written: Sequence[str], place: Place) -> tuple[str, bytes]:
+def result(push: PushedConfig, written: Sequence[str], place: Place) -> tuple[str, bytes]:
     """A push's key and value on ``clientscope.results``.
 
     Args:
@@ -91,12 +91,12 @@ def result(push: Push, written: Sequence[str], place: Place) -> tuple[str, bytes
     return client, text
 
 
-def application_of(push: Push) -> str:
+def application_of(push: PushedConfig) -> str:
     """Whose push it is: `clientscope.findings.fingerprints.application_key` of its client."""
     return application_key(push.record.principal, of_client(push.record.client_id), push.text("group.id"))
 
 
-def key_of(record: ClientConfigRecord | ClientConnectionRecord) -> str:
+def key_of(record: Push | ClientConnectionRecord) -> str:
     """`clientscope.model.client_key` of a record's client."""
     return client_key(
         record.cluster_id, record.principal, record.client_address, record.client_instance_id, record.gateway_id, record.gateway_epoch,
@@ -104,7 +104,7 @@ def key_of(record: ClientConfigRecord | ClientConnectionRecord) -> str:
     )  # fmt: skip
 
 
-def _fired(push: Push, rule: Rule, judgement: Judgement) -> FiredRule:
+def _fired(push: PushedConfig, rule: Rule, judgement: Judgement) -> FiredRule:
     severity: Severity = rule.severity if judgement.severity is None else SEVERITIES[judgement.severity]
     return FiredRule(rule.code, rule.name, severity, rule.said_of(push, FIRED), tuple(map(_shown, judgement.settings or ())))
 

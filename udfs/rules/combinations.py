@@ -18,10 +18,10 @@ from typing import NamedTuple
 from clientscope.catalog.configs import ClientType
 from clientscope.catalog.settings import Release
 from clientscope.catalog.vocabulary import KnownSoftware
-from udfs.rules.engine.push import Push, SettingOf
+from udfs.rules.engine.pushed_config import PushedConfig, SettingOf
 from udfs.rules.engine.rule import Judgement, judges, pointing
 
-Holds = Callable[[Push], bool]
+Holds = Callable[[PushedConfig], bool]
 
 _IDEMPOTENCE, _TRANSACTIONS = "enable.idempotence", "transactional.id"
 _IN_FLIGHT = "max.in.flight.requests.per.connection"
@@ -86,14 +86,14 @@ def _not_below(key: str, other: str) -> Holds:
     return lambda push: push.number(key) >= push.number(other) and (push.is_set(key) or push.is_set(other))
 
 
-def _delivery_too_short(push: Push) -> bool:
+def _delivery_too_short(push: PushedConfig) -> bool:
     delivery, linger = push.number("delivery.timeout.ms"), push.number("linger.ms")
     # A framework's client may have any linger.ms: without one it is too short already.
     one_try = push.number("request.timeout.ms") + (0 if math.isnan(linger) else linger)
     return push.is_set("delivery.timeout.ms") and delivery < one_try and delivery < 2**31 - 1
 
 
-def _fetch_below_message(push: Push) -> bool:
+def _fetch_below_message(push: PushedConfig) -> bool:
     sent = push.number("max.request.size")
     return push.is_set("fetch.max.bytes") and push.number("fetch.max.bytes") < (1_000_000 if math.isnan(sent) else sent)
 
@@ -103,7 +103,7 @@ def _runs(protocol: str) -> Holds:
     return lambda push: (push.text("group.protocol") or "").lower() == protocol
 
 
-def _classic(push: Push) -> bool:
+def _classic(push: PushedConfig) -> bool:
     """Whether the group is of the old protocol, the only one before 3.7."""
     release = push.software.release
     return (bool(release) and release < (3, 7)) or not _runs("consumer")(push)
@@ -244,7 +244,7 @@ def _checks(software: KnownSoftware, candidates: frozenset[ClientType]) -> list[
     return [each for each in REFUSALS if each.is_made_by(software, candidates)]
 
 
-def _contradicting(push: Push, refusal: Refusal) -> Sequence[SettingOf]:
+def _contradicting(push: PushedConfig, refusal: Refusal) -> Sequence[SettingOf]:
     """The settings of a combination that is refused, the first of them with the condition to start."""
     # As the user asked for it, not as other settings made it.
     first, *others = (
@@ -255,7 +255,7 @@ def _contradicting(push: Push, refusal: Refusal) -> Sequence[SettingOf]:
 
 
 @judges("CF104")
-def combination_refused(push: Push) -> Judgement:
+def combination_refused(push: PushedConfig) -> Judgement:
     # Each library's own checks; of which a client that was seen has passed all, with whatever it has.
     checked = push.software.is_of(*_DIALECTS) and push.client_type is not None and not push.was_seen
     refusal = next((each for each in _checks(push.software, push.candidates) if each.holds(push)), None) if checked else None

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
-from udfs.rules.engine.push import Push, SettingOf
+from udfs.rules.engine.pushed_config import PushedConfig, SettingOf
 from udfs.rules.engine.rule import HIGH, INFO, LOW, MEDIUM, Judgement, judged, judges, known, limit
 
 
 @judges("AN302")
-def idle_connections_kept(push: Push) -> Judgement:
+def idle_connections_kept(push: PushedConfig) -> Judgement:
     # Never is 0 in librdkafka, and negative in Java.
     idle = push.number("connections.max.idle.ms")
     never = idle < 0 or (idle == 0 and push.software.is_of("librdkafka"))
@@ -18,7 +18,7 @@ def idle_connections_kept(push: Push) -> Judgement:
 
 
 @judges("AN303")
-def reconnect_backoff_flat(push: Push) -> Judgement:
+def reconnect_backoff_flat(push: PushedConfig) -> Judgement:
     # What Java makes of a first value alone, it makes before it pushes; in a file it is seen here.
     first, most = push.number("reconnect.backoff.ms"), push.number("reconnect.backoff.max.ms")
     alone = push.software.is_of("java") and push.is_set("reconnect.backoff.ms") and push.is_default("reconnect.backoff.max.ms")
@@ -27,7 +27,7 @@ def reconnect_backoff_flat(push: Push) -> Judgement:
 
 
 @judges("AN304")
-def retry_backoff_unfit(push: Push) -> Judgement:
+def retry_backoff_unfit(push: PushedConfig) -> Judgement:
     # A library without a maximum, or one that wasn't pushed, leaves the first half.
     first, most = push.number("retry.backoff.ms"), push.number("retry.backoff.max.ms")
     fast = first < limit(push, "AN304", "minimum_ms")
@@ -35,7 +35,7 @@ def retry_backoff_unfit(push: Push) -> Judgement:
 
 
 @judges("AN305")
-def socket_buffer_small(push: Push) -> Judgement:
+def socket_buffer_small(push: PushedConfig) -> Judgement:
     # Java's own defaults are small too; only what was set counts.
     least = limit(push, "AN305", "minimum_bytes")
     buffers = "send.buffer.bytes", "receive.buffer.bytes"
@@ -44,7 +44,7 @@ def socket_buffer_small(push: Push) -> Judgement:
 
 
 @judges("AN312")
-def certificate_unchecked(push: Push) -> Judgement:
+def certificate_unchecked(push: PushedConfig) -> Judgement:
     name = push.text("ssl.endpoint.identification.algorithm")
     off = [SettingOf(each.key, each.value, "set") for each in push.settings if _turns_off(each.key, each.value or "")]
     if name is not None and name.strip().lower() in ("", "none"):
@@ -62,7 +62,7 @@ _OFF = re.compile(r"(?:enable\.ssl\.certificate\.verification|ssl_check_hostname
 
 
 @judges("AN313")
-def credentials_in_clear(push: Push) -> Judgement:
+def credentials_in_clear(push: PushedConfig) -> Judgement:
     protocol, mechanism = push.text("security.protocol"), push.text("sasl.mechanism")
     fired = (protocol or "").upper() == "SASL_PLAINTEXT" and (mechanism or "").upper().startswith(("PLAIN", "OAUTHBEARER", "SCRAM-"))
     return judged(fired, protocol is not None, MEDIUM if (mechanism or "").upper().startswith("SCRAM-") else HIGH)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from clientscope.catalog.configs import ClientType
-from udfs.rules.engine.push import Push
+from udfs.rules.engine.pushed_config import PushedConfig
 from udfs.rules.engine.rule import HIGH, INFO, LOW, MEDIUM, Judgement, judged, judges, known, limit
 
 
 @judges("AN101")
-def acks_zero(push: Push) -> Judgement:
+def acks_zero(push: PushedConfig) -> Judgement:
     # Not evaluable where acks wasn't pushed, was redacted, or is no number of acknowledgements that Kafka knows.
     acks = push.text("acks")
     few = push.is_set("retries") and push.number("retries") < limit(push, "AN103", "minimum")
@@ -17,7 +17,7 @@ def acks_zero(push: Push) -> Judgement:
 
 
 @judges("AN102")
-def idempotence_lost_to_acks(push: Push) -> Judgement:
+def idempotence_lost_to_acks(push: PushedConfig) -> Judgement:
     # Only where idempotence would be on by default, so not for librdkafka and Java before 3.0.
     acks = push.text("acks")
     would_be_on = push.untouched("enable.idempotence", ClientType.PRODUCER, "true")
@@ -29,7 +29,7 @@ def idempotence_lost_to_acks(push: Push) -> Judgement:
 
 
 @judges("AN103")
-def retries_few(push: Push) -> Judgement:
+def retries_few(push: PushedConfig) -> Judgement:
     retries, backoff = push.number("retries"), push.number("retry.backoff.ms")
     few = retries < limit(push, "AN103", "minimum")
     # Beside delivery.timeout.ms a number of tries is a limit of its own.
@@ -43,7 +43,7 @@ _REMEMBERED = 5
 
 
 @judges("AN104")
-def in_flight_above_idempotence(push: Push) -> Judgement:
+def in_flight_above_idempotence(push: PushedConfig) -> Judgement:
     # What counts is what the user wanted of idempotence, not what became of it.
     in_flight = push.number("max.in.flight.requests.per.connection")
     asked = push.is_set("enable.idempotence")
@@ -56,7 +56,7 @@ def in_flight_above_idempotence(push: Push) -> Judgement:
 
 
 @judges("AN105")
-def reordering_possible(push: Push) -> Judgement:
+def reordering_possible(push: PushedConfig) -> Judgement:
     # One of the three that keeps the order is enough to pass.
     in_flight, retries = push.number("max.in.flight.requests.per.connection"), push.number("retries")
     idempotence = push.text("enable.idempotence")
@@ -66,7 +66,7 @@ def reordering_possible(push: Push) -> Judgement:
 
 
 @judges("AN106")
-def delivery_timeout_below_one_try(push: Push) -> Judgement:
+def delivery_timeout_below_one_try(push: PushedConfig) -> Judgement:
     # A default that is too short is raised by Java itself, so only one that was set counts.
     delivery = push.number("delivery.timeout.ms")
     one_try = push.number("linger.ms") + push.number("request.timeout.ms")
@@ -76,7 +76,7 @@ def delivery_timeout_below_one_try(push: Push) -> Judgement:
 
 
 @judges("AN114")
-def transactional_not_idempotent(push: Push) -> Judgement:
+def transactional_not_idempotent(push: PushedConfig) -> Judgement:
     # By what was set; a client that starts nevertheless got another value elsewhere.
     transactional = push.text("transactional.id")
     idempotence = push.text("enable.idempotence", settled=False)
@@ -86,20 +86,20 @@ def transactional_not_idempotent(push: Push) -> Judgement:
 
 
 @judges("AN116")
-def acks_one(push: Push) -> Judgement:
+def acks_one(push: PushedConfig) -> Judgement:
     # Not evaluable where acks wasn't pushed, was redacted, or is no number of acknowledgements that Kafka knows.
     acks = push.text("acks")
     return judged(acks == "1", acks in ("0", "1", "all"), MEDIUM if push.is_set("acks") else LOW)
 
 
 @judges("AN117")
-def transaction_too_long(push: Push) -> Judgement:
+def transaction_too_long(push: PushedConfig) -> Judgement:
     timeout = push.number("transaction.timeout.ms")
     fired = timeout > limit(push, "AN117", "maximum_ms") and not push.is_absent("transactional.id")
     return judged(fired, known(timeout))
 
 
 @judges("AN118")
-def internal_topics_single_copy(push: Push) -> Judgement:
+def internal_topics_single_copy(push: PushedConfig) -> Judgement:
     copies = push.number("replication.factor")
     return judged(copies == 1, known(copies), MEDIUM if push.is_set("replication.factor") else LOW)

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from clientscope.catalog.sensitive import Tier
-from clientscope.policy.redaction import tier_of
-from clientscope.model.push import RecordedSetting
 from clientscope.catalog.value_states import ValueState
 from clientscope.model.enums import Origin
-from udfs.rules.engine.push import Push, hidden
+from clientscope.model.push import RecordedSetting
+from clientscope.policy.redaction import tier_of
+from udfs.rules.engine.pushed_config import PushedConfig, hidden
 from udfs.rules.engine.rule import Judgement, judges, pointing
 
 
-def _redacted(push: Push, holds: Callable[[RecordedSetting], bool]) -> Judgement:
+def _redacted(push: PushedConfig, holds: Callable[[RecordedSetting], bool]) -> Judgement:
     """The settings whose value isn't there, and of which this holds. It can always be judged."""
     return pointing([hidden(each, each.key, "pushed") for each in push.redacted if holds(each)], True)
 
@@ -22,33 +22,33 @@ def _is(setting: RecordedSetting, state: ValueState) -> bool:
     return setting.redacted is not None and setting.redacted.reason == state.name.lower()
 
 
-def _by_client(push: Push) -> bool:
+def _by_client(push: PushedConfig) -> bool:
     """Whether a client sent it to a gateway."""
     return push.record.origin in (Origin.PUSHED, Origin.OBSERVED)
 
 
 @judges("SK001")
-def pushed_credential(push: Push) -> Judgement:
+def pushed_credential(push: PushedConfig) -> Judgement:
     # By key or type, or for a reason that only a newer gateway knows.
     return _redacted(push, lambda each: tier_of(each) is Tier.CREDENTIAL and not _is(each, ValueState.VALUE_SHAPE))
 
 
 @judges("SK002")
-def credential_in_value(push: Push) -> Judgement:
+def credential_in_value(push: PushedConfig) -> Judgement:
     return _redacted(push, lambda each: _is(each, ValueState.VALUE_SHAPE))
 
 
 @judges("SK003")
-def excluded_setting(push: Push) -> Judgement:
+def excluded_setting(push: PushedConfig) -> Judgement:
     # Of pushes alone, since no client sent what a log shows.
     return _redacted(push, lambda each: tier_of(each) is Tier.EXCLUDED and not _is(each, ValueState.CUSTOM) and _by_client(push))
 
 
 @judges("SK004")
-def random_looking_value(push: Push) -> Judgement:
+def random_looking_value(push: PushedConfig) -> Judgement:
     return _redacted(push, lambda each: tier_of(each) is Tier.DOUBTFUL)
 
 
 @judges("SK005")
-def custom_setting(push: Push) -> Judgement:
+def custom_setting(push: PushedConfig) -> Judgement:
     return _redacted(push, lambda each: _is(each, ValueState.CUSTOM) and _by_client(push))

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from udfs.rules.engine.push import Push
+from udfs.rules.engine.pushed_config import PushedConfig
 from udfs.rules.engine.rule import Judgement, judged, judges, known, limit
 
 
 @judges("AN210")
-def fetch_min_bytes_one(push: Push) -> Judgement:
+def fetch_min_bytes_one(push: PushedConfig) -> Judgement:
     # What waits for more than a byte passes; of the rest `streaming.findings` judges, since nothing can be said of a single push.
     return judged(False, push.number("fetch.min.bytes") > 1)
 
 
 @judges("AN211")
-def fetch_wait_unfit(push: Push) -> Judgement:
+def fetch_wait_unfit(push: PushedConfig) -> Judgement:
     # A wait that is too short is judged without a timeout.
     wait, timeout = push.number("fetch.max.wait.ms"), push.number("request.timeout.ms")
     adds_up = push.software.is_of("franz-go")
@@ -22,13 +22,13 @@ def fetch_wait_unfit(push: Push) -> Judgement:
 
 
 @judges("AN212")
-def isolation_level_unfit(push: Push) -> Judgement:
+def isolation_level_unfit(push: PushedConfig) -> Judgement:
     # What reads only what is committed passes; of the rest `streaming.findings.comparisons` judges, which knows the topics.
     return judged(False, push.text("isolation.level") == "read_committed")
 
 
 @judges("AN214")
-def auto_commit_without_group(push: Push) -> Judgement:
+def auto_commit_without_group(push: PushedConfig) -> Judgement:
     # Without a group it is off by default, so only what was set counts.
     asked = push.is_set("enable.auto.commit") and push.text("enable.auto.commit", settled=False) == "true"
     no_group = push.is_absent("group.id")
@@ -37,7 +37,7 @@ def auto_commit_without_group(push: Push) -> Judgement:
 
 
 @judges("AN215")
-def rack_unset(push: Push) -> Judgement:
+def rack_unset(push: PushedConfig) -> Judgement:
     # A rack that is set passes; that there is none is known of observed clients alone, where brokers have racks.
     unset = push.is_seen_unset("client.rack")
     return judged(unset, unset or bool(push.text("client.rack")))

@@ -8,7 +8,7 @@ from clientscope.catalog.configs import ClientType
 from clientscope.catalog.settings import Release, numbers
 from clientscope.catalog.vocabulary import UNKNOWN
 from clientscope.readiness.served import known_releases, served
-from udfs.rules.engine.push import Push, SettingOf
+from udfs.rules.engine.pushed_config import PushedConfig, SettingOf
 from udfs.rules.engine.rule import HIGH, MEDIUM, Judgement, judged, judges
 
 _MADE_UP = re.compile(
@@ -19,7 +19,7 @@ _MADE_UP = re.compile(
 
 
 @judges("AN306")
-def client_id_anonymous(push: Push) -> Judgement:
+def client_id_anonymous(push: PushedConfig) -> Judgement:
     # By the setting, or else by the request header; a name that a library makes up is recognised by its shape.
     pushed = push.text("client.id")
     if pushed is None:
@@ -39,7 +39,7 @@ def _misdirects(release: Release) -> bool:
 
 
 @judges("AN307")
-def software_known_bad(push: Push) -> Judgement:
+def software_known_bad(push: PushedConfig) -> Judgement:
     # By the software's name and version, and whether the client produces.
     it = push.software
     release = it.release if it.is_of("java") else ()
@@ -61,7 +61,7 @@ def software_known_bad(push: Push) -> Judgement:
 
 
 @judges("AN308")
-def software_unknown(push: Push) -> Judgement:
+def software_unknown(push: PushedConfig) -> Judgement:
     # By the name alone.
     return judged(push.software.name in ("", UNKNOWN), True)
 
@@ -75,7 +75,7 @@ _BASELINE = (2, 1)
 
 
 @judges("AN314")
-def version_pinned(push: Push) -> Judgement:
+def version_pinned(push: PushedConfig) -> Judgement:
     said = {each.key: each.value for each in push.settings if each.value is not None}
     key = _PINS.get(push.software.dialect.name, "") if push.software.dialect else ""
     pinned = numbers(said.get(key, "").strip("([ ").replace(", ", ".").replace(",", "."))

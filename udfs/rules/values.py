@@ -11,7 +11,7 @@ from clientscope.catalog.dialects import LIBRDKAFKA
 from clientscope.catalog.dialects.dialect import Dialect
 from clientscope.catalog.dialects.java import JAVA
 from clientscope.catalog.placeholders import TEMPLATE
-from udfs.rules.engine.push import Push, SettingOf
+from udfs.rules.engine.pushed_config import PushedConfig, SettingOf
 from udfs.rules.engine.rule import Judgement, judges, pointing
 
 _TYPES = {each.name.lower(): each for each in Type}
@@ -61,7 +61,7 @@ def _spelled(known: Dialect | None, name: str, key: str, config_type: int, text:
 
 
 @judges("AN311")
-def value_unparsable(push: Push) -> Judgement:
+def value_unparsable(push: PushedConfig) -> Judgement:
     found, wrong = False, []
     for place, (setting, key) in enumerate(zip(push.settings, push.keys, strict=True)):
         value = setting.value
@@ -82,16 +82,16 @@ def value_unparsable(push: Push) -> Judgement:
 
 
 @judges("CF102")
-def value_out_of_range(push: Push) -> Judgement:
+def value_out_of_range(push: PushedConfig) -> Judgement:
     return pointing(push.noted(push.refused_by("range"), "allowed: {allowed}"), bool(push.constrained))
 
 
 @judges("CF103")
-def value_not_allowed(push: Push) -> Judgement:
+def value_not_allowed(push: PushedConfig) -> Judgement:
     refused = push.refused_by("words", "any case", "list", "filled")
     return pointing(push.noted(refused, "allowed: {allowed}"), bool(push.constrained))
 
 
 @judges("CF111")
-def value_outdated(push: Push) -> Judgement:
+def value_outdated(push: PushedConfig) -> Judgement:
     return pointing(list(push.outdated()), bool(push.constrained))

@@ -13,10 +13,10 @@ from clientscope.catalog.dialects import DIALECTS, dialect
 from clientscope.catalog.dialects.dialect import Dialect
 from clientscope.catalog.setting_names import own_name
 from clientscope.catalog.settings import Facts, KnownSetting, Library, Release, libraries
+from clientscope.catalog.value_states import ValueState
 from clientscope.commands.explain import ExplainSettings
 from clientscope.commands.sources import columns, wrapped
 from clientscope.errors import SettingsError
-from clientscope.catalog.value_states import ValueState
 from udfs.rules.registry import EVERY_RULE
 
 _LONGEST = 128

@@ -9,14 +9,14 @@ from contextlib import closing
 from kafka.errors import KafkaError
 
 from clientscope.errors import EnvironmentProblem, RecordError
-from clientscope.model.finding import Finding
 from clientscope.kafka.access import KafkaAccess
 from clientscope.kafka.admin import no_broker
 from clientscope.kafka.compacted import read_compacted
 from clientscope.kafka.writer import TopicWriter
+from clientscope.model.finding import Finding
 from clientscope.model.topics import DECISIONS, FINDINGS
-from clientscope.report.findings import found_by
 from clientscope.model.values import parse
+from clientscope.report.findings import found_by
 
 CLIENT_ID = "clientscope-findings"
 

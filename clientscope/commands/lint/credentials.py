@@ -18,9 +18,9 @@ from clientscope.catalog.disguises import readings
 from clientscope.catalog.placeholders import is_filled_in, is_placeholder
 from clientscope.catalog.sensitive import Tier
 from clientscope.catalog.sensitive_values import is_login_module, shape_of
+from clientscope.catalog.value_states import ValueState
 from clientscope.commands.lint.judging import Subject
 from clientscope.commands.lint.placed import LINE_END, Placed, Region
-from clientscope.catalog.value_states import ValueState
 
 ALONE = "only credentials are judged here"
 """Of what no format explains, or is no client's."""

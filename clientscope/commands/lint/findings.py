@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from clientscope.catalog.configs import ClientType
 from clientscope.catalog.sensitive_values import judge_value
+from clientscope.catalog.value_states import ValueState
 from clientscope.commands.lint import credentials, shown
 from clientscope.commands.lint.judging import OF_ONE_CLIENT, FileVerdict, RuleTexts, Subject, severity_of
 from clientscope.commands.lint.placed import LINE_END, Placed, Region
@@ -20,10 +21,9 @@ from clientscope.logs.events import EventKind
 from clientscope.profiles.client_patterns import ClientPattern, PatternSubject
 from clientscope.profiles.owners import Owner, Owners
 from clientscope.profiles.suppressions import ENDLESS, Suppression, suppressing
-from clientscope.catalog.value_states import ValueState
 from clientscope.severities import SEVERITIES
 from udfs.kernels.applications import of_client
-from udfs.rules.engine.push import SettingOf
+from udfs.rules.engine.pushed_config import SettingOf
 
 _IGNORE = re.compile(r"(?:^|\s)[#!]\s*clientscope:\s*ignore\[([^\]]{0,200})\]\s*(.*)")
 _COMMENT = re.compile(r"\s*(?:[#!].*)?")

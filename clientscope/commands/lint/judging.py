@@ -10,13 +10,13 @@ from typing import NamedTuple
 from clientscope.catalog.configs import TYPES, ClientType, Type
 from clientscope.catalog.dialects.dialect import Dialect
 from clientscope.commands.lint.shown import LEFT, MESSAGES, OF_PUSHES_ALONE, documentation
+from clientscope.model.enums import Origin
+from clientscope.model.push import Push
 from clientscope.policy.redaction import ClientNames, judged_record, type_name
 from clientscope.profiles import Profile, Thresholds, of_addresses
-from clientscope.model.push import ClientConfigRecord
-from clientscope.model.enums import Origin
 from clientscope.severities import SEVERITIES
 from udfs.rules.engine import rule as rules
-from udfs.rules.engine.push import NOT_SEARCHED, Push, SettingOf
+from udfs.rules.engine.pushed_config import NOT_SEARCHED, PushedConfig, SettingOf
 from udfs.rules.engine.rule import FIRED, NOT_EVALUABLE, OUTCOMES, Judgement, Rule
 from udfs.rules.registry import RULES
 
@@ -136,11 +136,11 @@ def judge(subjects: Sequence[Subject], thresholds: Thresholds, by_address: bool 
 def _verdicts(subject: Subject, thresholds: Thresholds) -> list[FileVerdict]:
     """The verdicts as if the file's client had pushed it, redacted."""
     judged = judged_record(_record(subject), _NAMES, LEFT)
-    push = Push(judged, thresholds, complete=subject.prefixed is None, client_type=subject.client_type)
+    push = PushedConfig(judged, thresholds, complete=subject.prefixed is None, client_type=subject.client_type)
     return [_verdict(push, rule, judgement) for rule, judgement in rules.judge(push, _CREDENTIALS if subject.loose else _RULES)]
 
 
-def _verdict(push: Push, rule: Rule, judgement: Judgement) -> FileVerdict:
+def _verdict(push: PushedConfig, rule: Rule, judgement: Judgement) -> FileVerdict:
     severity = rule.severity if judgement.severity is None else SEVERITIES[judgement.severity]
     settings = tuple(judgement.settings or ()) if judgement.outcome == FIRED else ()
     # If the settings are incomplete, a verdict that rests on none of them may change with settings elsewhere, unless it is about software.
@@ -150,13 +150,13 @@ def _verdict(push: Push, rule: Rule, judgement: Judgement) -> FileVerdict:
     return FileVerdict(rule.code, severity, OUTCOMES[outcome], MESSAGES.get(rule.code, message) if outcome == FIRED else message, settings)
 
 
-def _record(subject: Subject) -> ClientConfigRecord:
+def _record(subject: Subject) -> Push:
     kafka_names = {name: subject.dialect.kafka_name(name, subject.client_type or ClientType.ADMIN) for name in subject.settings}
     defaults = subject.dialect.defaults_of(subject.client_type, subject.version) if subject.brought and subject.client_type else {}
     left = {key: defaults[key] for key, text in subject.brought.items() if not text and key in defaults}
     brought = {key: text for key, text in subject.brought.items() if text}
     ids = [subject.settings[name] for name, kafka_name in kafka_names.items() if kafka_name == "client.id"]
-    return ClientConfigRecord(
+    return Push(
         version=1,
         received_timestamp_ms=0,
         cluster_id="",

@@ -10,8 +10,8 @@ from clientscope.catalog.configs import TYPES, Type
 from clientscope.catalog.known_keys import is_custom
 from clientscope.catalog.sensitive_values import is_login_module, judge_value, shape_of
 from clientscope.catalog.settings import libraries
-from clientscope.policy.redaction import Left
 from clientscope.catalog.value_states import ValueState
+from clientscope.policy.redaction import Left
 
 _NAME = re.compile(r"[A-Za-z0-9_.\[\]%>-]{1,200}")
 

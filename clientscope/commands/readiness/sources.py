@@ -21,14 +21,14 @@ from clientscope.kafka.admin import no_broker
 from clientscope.kafka.compacted import read_compacted
 from clientscope.kafka.reader import TopicReader
 from clientscope.logs import files
+from clientscope.model.status import BrokerStatus
+from clientscope.model.topics import CONNECTIONS, STATUS
+from clientscope.model.values import parse
 from clientscope.profiles.owners import Owners
 from clientscope.query import Query
 from clientscope.readiness.judging import UpgradeQuestion, judge_seen, oldest_release, utc
 from clientscope.readiness.rows import JudgedClient, logged_ms, rows, searched
 from clientscope.readiness.seen import MOST_CLIENTS, MOST_LISTS, MOST_UNREAD, SeenClients
-from clientscope.model.topics import CONNECTIONS, STATUS
-from clientscope.model.status import BrokerStatus
-from clientscope.model.values import parse
 from sinks.dashboard.state.connections import event
 from udfs.kernels.applications import application_of
 

@@ -11,6 +11,7 @@ from clientscope.catalog.configs import ClientType
 from clientscope.catalog.dialects import dialect_of
 from clientscope.catalog.dialects.java import JAVA
 from clientscope.catalog.sensitive_names import LEAKED_AS, judge_name
+from clientscope.catalog.value_states import ValueState
 from clientscope.commands.lint import credentials
 from clientscope.commands.lint.findings import FileFinding, FileSetting, Happened, Instance, LintReport, Read
 from clientscope.commands.lint.formats import stated
@@ -34,7 +35,6 @@ from clientscope.profiles.owners import Owner, Owners
 from clientscope.readiness import ApiUse, ObservedClient, judge_readiness, nearest_release
 from clientscope.readiness.rows import JudgedClient, ReadinessRow, logged_ms, rows
 from clientscope.readiness.verdict import last_old_ms
-from clientscope.catalog.value_states import ValueState
 from clientscope.severities import SEVERITIES
 from udfs.kernels.applications import application_of
 

@@ -12,10 +12,10 @@ from kafka.errors import KafkaError
 from clientscope import topics
 from clientscope.api.findings import DecisionTaken
 from clientscope.errors import EnvironmentProblem, SettingsError
-from clientscope.model.decision import Resolution
-from clientscope.model.finding import Finding
 from clientscope.kafka.access import Kafka
 from clientscope.kafka.writer import TopicWriter
+from clientscope.model.decision import Resolution
+from clientscope.model.finding import Finding
 from clientscope.model.topics import DECISIONS
 from clientscope.report.deciding import Closing, reason, require_decided
 

@@ -17,10 +17,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from clientscope.catalog.sensitive import shown
-from clientscope.profiles.owners import NO_OWNERS, Owners
-from clientscope.query import HISTORY_CLIENTS, matches, parse, parse_sort, version_order
 from clientscope.model.enums import OF_GATEWAYS, Kind
 from clientscope.model.values import clean
+from clientscope.profiles.owners import NO_OWNERS, Owners
+from clientscope.query import HISTORY_CLIENTS, matches, parse, parse_sort, version_order
 from sinks.dashboard.past.tables import Json, Span, Tables, moment, text, too_wide, within
 from udfs.kernels.applications import application_of
 

@@ -15,11 +15,11 @@ import pyarrow as pa
 from clientscope.api.clients import Configuration
 from clientscope.catalog.client_facts import FACTS, How
 from clientscope.catalog.sensitive import shown
-from clientscope.policy.redaction import type_name
-from clientscope.model.push import ClientConfigRecord, RecordedSetting, Redaction, compact, reason_name
 from clientscope.catalog.value_states import ValueState
 from clientscope.model.enums import Origin, rank_of
+from clientscope.model.push import Push, RecordedSetting, Redaction, compact, reason_name
 from clientscope.model.values import clean
+from clientscope.policy.redaction import type_name
 from sinks.dashboard.past.connections import points, step_of
 from sinks.dashboard.past.tables import Json, NoAnswer, Span, Tables, text, too_wide, within
 from sinks.dashboard.state.one_client import changes, of_record
@@ -46,15 +46,15 @@ NEWEST_FIRST = 'ordered DESC, "partition", "offset" DESC'
 class PastPush(NamedTuple):
     """A push, and the configuration in it, judged again: what was taken for no secret then may be one by today's rules."""
 
-    record: ClientConfigRecord
+    record: Push
     configuration: Configuration
 
     @classmethod
     def of(cls, row: dict[str, Any]) -> PastPush:
         """From a row of the table ``pushes``."""
-        names = {field.name for field in fields(ClientConfigRecord)} & row.keys()
+        names = {field.name for field in fields(Push)} & row.keys()
         said = {name: row[name] for name in names} | {"version": 1, "origin": Origin(row["origin"])}
-        record = ClientConfigRecord(**said, **compact(map(_recorded, row["configs"])))
+        record = Push(**said, **compact(map(_recorded, row["configs"])))
         return cls(record, of_record(record, int(row["timestamp"].timestamp() * 1000)))
 
     @property

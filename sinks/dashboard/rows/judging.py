@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from clientscope.fair_share import shares
-from clientscope.model.finding import Finding
 from clientscope.model.client_key import Tenant, client_key, is_anonymous, tenant_of
+from clientscope.model.finding import Finding
 from clientscope.model.principals import ANONYMOUS, authenticated
 from clientscope.report.findings import is_counted
 from clientscope.risks import RISKS, Risk

@@ -10,9 +10,9 @@ from collections.abc import Collection, Mapping
 from functools import lru_cache
 
 from clientscope.api.clients import ConnectionRow
+from clientscope.model.connection import Passed
 from clientscope.profiles.owners import NO_OWNERS, Owners
 from clientscope.query import library_of, version_order
-from clientscope.model.connection import Passed
 from sinks.dashboard.rows.judging import Judging
 from sinks.dashboard.rows.sql import GONE, LISTED, MINUTES, NO_CLIENT_ID, Database, listed
 from udfs.kernels.applications import application_of

@@ -9,15 +9,15 @@ from typing import Any, cast
 from clientscope.api.clients import ConnectionRow
 from clientscope.api.overview import GatewayStatus
 from clientscope.fair_share import HeldEntry, beyond
-from clientscope.model.gauge import GatewayKey
-from clientscope.policy.redaction import ClientNames
-from clientscope.presence import GatewayProcess, Presence
-from clientscope.profiles.owners import NO_OWNERS, Owners
 from clientscope.model.client_key import Tenant, tenant_of
 from clientscope.model.codec import decode
 from clientscope.model.connection import ClientConnectionRecord, Passed
 from clientscope.model.enums import Kind
+from clientscope.model.gauge import GatewayKey
 from clientscope.model.values import clean
+from clientscope.policy.redaction import ClientNames
+from clientscope.presence import GatewayProcess, Presence
+from clientscope.profiles.owners import NO_OWNERS, Owners
 from sinks.dashboard.rows.lists import Lists
 from sinks.dashboard.rows.sql import Database
 from sinks.dashboard.rows.writing import Writing

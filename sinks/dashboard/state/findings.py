@@ -10,12 +10,12 @@ from clientscope.api.findings import FindingGroup
 from clientscope.api.overview import OpenFindings
 from clientscope.errors import RecordError
 from clientscope.fair_share import HeldEntry, too_many
-from clientscope.model.finding import TO_DO, Finding, State
-from clientscope.query import Key, Query, term_text
 from clientscope.model.client_key import Tenant, tenant_of
+from clientscope.model.finding import TO_DO, Finding, State
+from clientscope.model.values import parse as parse_value
+from clientscope.query import Key, Query, term_text
 from clientscope.report.findings import FindingChoice, Searched, searched, sort_findings
 from clientscope.severities import SEVERITIES
-from clientscope.model.values import parse as parse_value
 from sinks.dashboard.rows.judging import Judging, of_finding
 from udfs.rules.registry import with_risks
 

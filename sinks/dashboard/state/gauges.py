@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from clientscope.api.clients import SeriesOfVersion
+from clientscope.model.codec import decode, read_key
 from clientscope.model.gauge import GatewayGauge, GatewayKey, Gauge, SeriesKey
 from clientscope.presence import LOST_AFTER, MOST_GATEWAYS
-from clientscope.model.codec import decode, read_key
 
 _KEY: Any = GatewayKey | SeriesKey
 

@@ -11,18 +11,18 @@ from typing import NamedTuple
 from clientscope.api.common import Feed
 from clientscope.api.overview import Progress
 from clientscope.errors import RecordError
-from clientscope.policy.redaction import ClientNames
-from clientscope.profiles.owners import NO_OWNERS, Owners
-from clientscope.readiness.seen import SeenClients
 from clientscope.model.client_key import client_key
 from clientscope.model.codec import decode
-from clientscope.model.push import ClientConfigRecord
 from clientscope.model.connection import ClientConnectionRecord
 from clientscope.model.enums import rank_of
 from clientscope.model.principals import authenticated
+from clientscope.model.push import Push
 from clientscope.model.result import PushResult
 from clientscope.model.topics import CONFIGS, CONNECTIONS, FINDINGS, GAUGES, RESULTS, STATUS
 from clientscope.model.values import clean
+from clientscope.policy.redaction import ClientNames
+from clientscope.profiles.owners import NO_OWNERS, Owners
+from clientscope.readiness.seen import SeenClients
 from sinks.dashboard.rows.judging import IndexedPush, PushIndex
 from sinks.dashboard.rows.sql import Database
 from sinks.dashboard.state.connections import ConnectionTable, event
@@ -74,7 +74,7 @@ def push(record: TopicRecord) -> IndexedPush:
     Raises:
         RecordError: it is no push, or its key is none.
     """
-    read = _names.of_record(decode(ClientConfigRecord, record.value))
+    read = _names.of_record(decode(Push, record.value))
     client_id = clean(read.client_id) if read.client_id else ""
     return IndexedPush(
         key=key_text(record.key),

@@ -10,14 +10,14 @@ from collections.abc import Mapping, Sequence
 from clientscope.api.clients import ClientDetail, ClientStart, Configuration, EffectiveSetting, SettingChange
 from clientscope.catalog.configs import TYPES
 from clientscope.errors import EnvironmentProblem, RecordError
-from clientscope.policy.redaction import ClientNames, judged_record
 from clientscope.model.codec import decode
-from clientscope.model.push import ClientConfigRecord, RecordedSetting
+from clientscope.model.push import Push, RecordedSetting
 from clientscope.model.values import clean
+from clientscope.policy.redaction import ClientNames, judged_record
 from sinks.dashboard.rows.judging import IndexedPush
 from sinks.dashboard.state.reader import Fetch, Place
 from sinks.dashboard.state.state import MOST_STARTS, State
-from udfs.rules.engine.push import Push
+from udfs.rules.engine.pushed_config import PushedConfig
 
 MOST_SETTINGS = 1_000
 _LONGEST_VALUE = 1_000
@@ -31,12 +31,12 @@ def configuration(value: bytes, pushed_ms: int) -> Configuration:
     Raises:
         RecordError: it is no such record.
     """
-    return of_record(decode(ClientConfigRecord, value), pushed_ms)
+    return of_record(decode(Push, value), pushed_ms)
 
 
-def of_record(record: ClientConfigRecord, pushed_ms: int) -> Configuration:
+def of_record(record: Push, pushed_ms: int) -> Configuration:
     """The same of a record that is read already."""
-    push = Push(judged_record(record, _NAMES))
+    push = PushedConfig(judged_record(record, _NAMES))
     dialect = push.software.dialect
     found = [*_reported(push), *_left_out(push)]
     return Configuration(
@@ -61,7 +61,7 @@ def shown(setting: EffectiveSetting) -> str | None:
     return f"[{', '.join(parts)}]"
 
 
-def _reported(push: Push) -> list[EffectiveSetting]:
+def _reported(push: PushedConfig) -> list[EffectiveSetting]:
     """What the client said; of one key that is there twice the last, as in a properties file."""
     found: dict[str, EffectiveSetting] = {}
     for place, (setting, key) in enumerate(zip(push.settings, push.keys, strict=True)):
@@ -89,7 +89,7 @@ def _setting(key: str, setting: RecordedSetting, effective: str | None) -> Effec
     )
 
 
-def _left_out(push: Push) -> list[EffectiveSetting]:
+def _left_out(push: PushedConfig) -> list[EffectiveSetting]:
     """Defaults that the client has and didn't tell, where its push shows that it leaves them out."""
     return [
         EffectiveSetting(key=key, value=held.shown, source="default", reported=False, type=TYPES[key].name)

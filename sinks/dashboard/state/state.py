@@ -29,11 +29,11 @@ from clientscope.api.overview import Check, GatewayStatus, Overview, SoftwareRow
 from clientscope.model.finding import Finding
 from clientscope.model.finding import State as FindingState
 from clientscope.model.gauge import GatewayGauge, Gauge
+from clientscope.model.topics import CONNECTIONS, FINDINGS, GAUGES, RESULTS, STATUS
 from clientscope.profiles.owners import NO_OWNERS, Owners
 from clientscope.query import BROKERS, CLIENTS, Query, parse, parse_sort
 from clientscope.query import FINDINGS as QUERY_FINDINGS
 from clientscope.readiness.seen import SeenClients
-from clientscope.model.topics import CONNECTIONS, FINDINGS, GAUGES, RESULTS, STATUS
 from clientscope.report.findings import SORTS, FindingChoice
 from clientscope.report.text import counted
 from sinks.dashboard.rows import lists as rows

@@ -8,11 +8,11 @@ from typing import TypeVar
 from clientscope.api.clients import ApiRange, BrokerItem, Difference, RangeAt
 from clientscope.api.overview import ProcessHealth
 from clientscope.catalog.releases import api_name
-from clientscope.query import BROKERS, Query, matches
-from clientscope.readiness.judging import oldest_release
 from clientscope.model.codec import read_key
 from clientscope.model.status import STALE_AFTER, BrokerStatus, ProcessStatus
 from clientscope.model.values import parse
+from clientscope.query import BROKERS, Query, matches
+from clientscope.readiness.judging import oldest_release
 
 _PROCESSES = ("gateway", "stream", "query", "deliver", "serve")
 

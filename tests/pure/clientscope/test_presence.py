@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clientscope import presence
-from clientscope.presence import FORGOTTEN_MS, HeartbeatParts, NumberRanges, Presence
 from clientscope.model.enums import Kind
+from clientscope.presence import FORGOTTEN_MS, HeartbeatParts, NumberRanges, Presence
 
 GATEWAY = ("c", 1, "gw")
 HOUR_MS = 60 * 60_000

@@ -15,8 +15,8 @@ from places import ROOT
 
 import streaming
 from clientscope.catalog.client_facts import FACTS
-from clientscope.profiles import owners, rules_file
 from clientscope.model import topics
+from clientscope.profiles import owners, rules_file
 from clientscope.risks import ABOUT, RISKS
 from streaming.limits import Limit
 from udfs.rules.registry import EVERY_RULE, LIMITS

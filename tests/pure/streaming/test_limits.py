@@ -15,7 +15,7 @@ from streaming.findings import presence as closings
 from streaming.gauges import Gauges
 from streaming.job_metrics import JobMetrics
 from streaming.limits import Limit, Overflow
-from udfs.rules.engine import push
+from udfs.rules.engine import pushed_config
 
 
 def many_secrets(job: Fleet) -> None:
@@ -52,7 +52,7 @@ def unknown_names(job: Fleet) -> None:
         ("left_clients", 2, closings, {"MOST_LEFT": 3}, many_names),
         ("gateways", 2, presence, {"MOST_GATEWAYS": 3}, many_gateways),
         ("requesting_clients", 2, upgrades, {"MOST_CLIENTS": 3}, lambda job: job.are_connected(range(5))),
-        ("searched_names", 1, push, {"MOST_SEARCHED": 3}, unknown_names),
+        ("searched_names", 1, pushed_config, {"MOST_SEARCHED": 3}, unknown_names),
     ],
 )
 def test_each_limit_of_findings_counts_beyond_it_and_nothing_below(

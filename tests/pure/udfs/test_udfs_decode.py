@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 from record_bytes import binaries, config_record, connection_record, heartbeat, setting
 
 from clientscope.catalog.configs import Type
+from clientscope.catalog.value_states import ValueState
 from clientscope.errors import RecordError
 from clientscope.model.codec import MOST_BYTES, decode, encode, reasons
-from clientscope.model.push import MOST_SETTINGS, ClientConfigRecord
 from clientscope.model.connection import MOST_CONNECTIONS, MOST_COUNTS, ClientConnectionRecord
-from clientscope.catalog.value_states import ValueState
 from clientscope.model.enums import Kind
+from clientscope.model.push import MOST_SETTINGS, Push
 from udfs.decode import CONNECTION, PUSH, decode_connections, decode_pushes
 
 PUSHED = config_record(
@@ -80,7 +80,7 @@ HOSTILE: dict[str, tuple[str, bytes | None]] = {
     "60,000 wrong settings": ("invalid_settings", changed(PUSHED, settings=dict.fromkeys(map(str, range(60_000)), 1))),
 }
 READERS: dict[str, tuple[bytes, Callable[[pa.Array], pa.StructArray], type]] = {
-    "push": (PUSHED, decode_pushes, ClientConfigRecord),
+    "push": (PUSHED, decode_pushes, Push),
     "connection": (COUNTED, decode_connections, ClientConnectionRecord),
 }
 
@@ -131,9 +131,9 @@ def test_what_is_said_of_keys_that_are_not_there_means_nothing() -> None:
     ],
 )
 def test_of_a_name_that_is_twice_in_an_object_the_last_counts_for_every_reader(twice: bytes, read: Callable[[Any], bool]) -> None:
-    record = decode(ClientConfigRecord, twice)
+    record = decode(Push, twice)
     assert read(record)
-    assert record == decode(ClientConfigRecord, json.dumps(json.loads(twice)).encode())
+    assert record == decode(Push, json.dumps(json.loads(twice)).encode())
 
 
 def test_a_reader_takes_records_with_fields_that_it_does_not_know_and_without_those_that_may_be_missing() -> None:
@@ -142,7 +142,7 @@ def test_a_reader_takes_records_with_fields_that_it_does_not_know_and_without_th
     (row,) = decode_pushes(binaries(newer)).to_pylist()
     assert (row["decode_error"], row["client_id"]) == (None, "orders-1") and secret not in str(row)
     said = json.loads(PUSHED)
-    missing = {field.name for field in fields(ClientConfigRecord) if field.default is not MISSING or field.default_factory is not MISSING}
+    missing = {field.name for field in fields(Push) if field.default is not MISSING or field.default_factory is not MISSING}
     older = json.dumps({name: value for name, value in said.items() if name not in missing}).encode()
     (row,) = decode_pushes(binaries(older)).to_pylist()
     assert (row["decode_error"], row["client_id"], len(row["configs"])) == (None, None, 3)
@@ -173,7 +173,7 @@ def test_a_record_of_a_connection_has_its_lists() -> None:
 
 @given(st.lists(st.sampled_from([PUSHED, COUNTED, None, b"{}"]) | st.binary(max_size=40), max_size=5))
 def test_any_bytes_are_a_row_or_a_reason_and_rows_stay_in_order(values: list[bytes | None]) -> None:
-    for made, of, record_class in ((decode_pushes, PUSH, ClientConfigRecord), (decode_connections, CONNECTION, ClientConnectionRecord)):
+    for made, of, record_class in ((decode_pushes, PUSH, Push), (decode_connections, CONNECTION, ClientConnectionRecord)):
         rows = made(binaries(*values))
         rows.validate(full=True)
         assert (rows.type, len(rows)) == (of, len(values))
@@ -191,7 +191,7 @@ def test_a_reason_never_quotes_what_was_read() -> None:
     wrong: list[dict[str, Any]] = [{"cluster_id": [canary]}, {"settings": {canary: 5}}, {"types": {canary: canary}}]
     for value in (canary.encode(), *(changed(PUSHED, **each) for each in wrong)):
         with pytest.raises(RecordError) as caught:
-            decode(ClientConfigRecord, value)
+            decode(Push, value)
         assert canary not in f"{caught.value!r} {caught.value} {caught.value.__cause__} {caught.value.__suppress_context__}"
 
 

@@ -12,8 +12,8 @@ from record_bytes import binaries, config_record, setting
 from clientscope.catalog import sensitive
 from clientscope.catalog.configs import TYPES, Type
 from clientscope.catalog.sensitive import Tier, tier
-from clientscope.digest import DigestKey
 from clientscope.catalog.value_states import ValueState
+from clientscope.digest import DigestKey
 from udfs.decode import decode_pushes, judged_pushes
 from udfs.kernels.quarantine import with_evidence
 

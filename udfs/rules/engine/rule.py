@@ -21,7 +21,7 @@ from clientscope.catalog.settings import numbers
 from clientscope.catalog.vocabulary import KnownSoftware
 from clientscope.risks import RISKS, Risk
 from clientscope.severities import SEVERITIES, Severity
-from udfs.rules.engine.push import Push, SettingOf
+from udfs.rules.engine.pushed_config import PushedConfig, SettingOf
 
 NOT_APPLICABLE, NOT_EVALUABLE, PASSED, FIRED = -1, 0, 1, 2
 OUTCOMES = ("not_evaluable", "passed", "fired")
@@ -78,7 +78,7 @@ def known(*numbers: float) -> bool:
     return not any(map(math.isnan, numbers))
 
 
-Judges = Callable[[Push], Judgement]
+Judges = Callable[[PushedConfig], Judgement]
 """What one rule says of a push; pure."""
 
 FUNCTIONS: dict[str, Judges] = {}
@@ -226,11 +226,11 @@ class Rule:
         fitting = (each.fired for each in self.instead if outcome == FIRED and software is not None and each.is_for(software))
         return next(fitting, self.messages[outcome]).format_map({name: _number(limits.get(name, own)) for name, own in self.limits.items()})
 
-    def said_of(self, push: Push, outcome: int) -> str:
+    def said_of(self, push: PushedConfig, outcome: int) -> str:
         """What it says of a push with an outcome, by the push's profile and software."""
         return _said(self, outcome, tuple(push.profile.limits.get(self.code, {}).items()), push.software)
 
-    def judge(self, push: Push) -> Judgement:
+    def judge(self, push: PushedConfig) -> Judgement:
         """What it says by its bounds, or by the value that is wrong, of a push of a client that it is for."""
         if self.bounds:
             number, passes, beyond = push.number(self.keys[0]), False, False
@@ -302,12 +302,12 @@ DECLARED: Mapping[str, Rule] = {
 """Code → its rule."""
 
 
-def limit(push: Push, code: str, name: str) -> float:
+def limit(push: PushedConfig, code: str, name: str) -> float:
     """A threshold of a rule, by the push's profile."""
     return push.profile.limits.get(code, {}).get(name, DECLARED[code].limits[name])
 
 
-def judge(push: Push, rules: tuple[Rule, ...]) -> Iterator[tuple[Rule, Judgement]]:
+def judge(push: PushedConfig, rules: tuple[Rule, ...]) -> Iterator[tuple[Rule, Judgement]]:
     """What each of the rules says that is for this client, and is switched on."""
     library = push.software.dialect.name if push.software.dialect else None
     off, no_answers = push.profile.off, push.text("acks") == "0"

@@ -32,18 +32,18 @@ from clientscope.catalog.random_text import looks_random
 from clientscope.catalog.sensitive import Tier, reason, shown, tier
 from clientscope.catalog.sensitive_names import FIELDS, JUDGED_AS_SETTINGS, judge_key_text, judge_name
 from clientscope.catalog.sensitive_values import judge_value
+from clientscope.catalog.value_states import ValueState
 from clientscope.digest import DigestKey
 from clientscope.gateway.metrics import GatewayMetrics
 from clientscope.gateway.place import GatewayPlace
 from clientscope.gateway.registry import ConnectionRegistry
 from clientscope.gateway.request_log import RequestLog
 from clientscope.gateway.worker.messages import Logged
+from clientscope.model.codec import encode
+from clientscope.model.values import Setting
 from clientscope.policy.interface import ClientConfig
 from clientscope.policy.redaction import ClientNames, redact
-from clientscope.model.codec import encode
-from clientscope.catalog.value_states import ValueState
 from clientscope.session.state import UNKNOWN, Identity, PrincipalSource
-from clientscope.model.values import Setting
 from sinks.dashboard.state.connections import event
 from udfs.decode import CONNECTION, PUSH
 from udfs.kernels.client_facts import CLIENT

@@ -17,9 +17,9 @@ from clientscope.digest import DigestKey
 from clientscope.gateway.place import GatewayPlace
 from clientscope.gateway.registry import ConnectionRegistry
 from clientscope.gateway.telemetry import PushShapes, TelemetryRecords
+from clientscope.model.telemetry import BUFFER_MEMORY, TERMINATING
 from clientscope.policy.push_shape import PushShape
 from clientscope.policy.redaction import ClientNames
-from clientscope.model.telemetry import BUFFER_MEMORY, TERMINATING
 from clientscope.session.state import Identity, MetricsPushed, RequestFields
 from clientscope.wire.telemetry import GZIP, SNAPPY, UNCOMPRESSED, PushedMetrics
 

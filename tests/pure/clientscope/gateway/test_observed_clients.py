@@ -10,16 +10,16 @@ from alert_receivers import message
 from fleets import KEY, Fleet, pushed
 from golden import cases
 
-from clientscope.model.finding import Finding
 from clientscope.gateway import observed_clients
 from clientscope.gateway.observed_clients import MOST_VALUES, REPEAT_S, SETTLE_S, UNSHOWN_S, ObservedClients
 from clientscope.gateway.place import GatewayPlace
 from clientscope.gateway.quota import PushQuota, PushRate
 from clientscope.gateway.registry import ConnectionRegistry
-from clientscope.policy.redaction import ClientNames
 from clientscope.model.codec import decode, encode
-from clientscope.model.push import ClientConfigRecord, Redaction
 from clientscope.model.enums import Origin
+from clientscope.model.finding import Finding
+from clientscope.model.push import Push, Redaction
+from clientscope.policy.redaction import ClientNames
 from clientscope.session.state import Identity, RequestFields
 from sinks.alerts.message import Texts
 
@@ -38,7 +38,7 @@ class Observed:
     def __init__(self, rate: PushRate = MANY, in_all: PushRate = MANY) -> None:
         self.registry = ConnectionRegistry(PLACE)
         self.counts: Counter[tuple[str, str]] = Counter()
-        self.published: list[tuple[str, ClientConfigRecord]] = []
+        self.published: list[tuple[str, Push]] = []
         self.room = True
         self.has_rack = False
         self.clients = ObservedClients(
@@ -52,7 +52,7 @@ class Observed:
 
     def _publish(self, key: str, value: bytes) -> bool:
         if self.room:
-            self.published.append((key, decode(ClientConfigRecord, value)))
+            self.published.append((key, decode(Push, value)))
         return self.room
 
     def connect(self, number: int, *requests: RequestFields, identity: Identity = JAVA, address: str = "10.0.0.1") -> None:

@@ -20,9 +20,9 @@ from clientscope.gateway.common import Common
 from clientscope.gateway.metrics import GatewayMetrics
 from clientscope.gateway.place import GatewayPlace
 from clientscope.gateway.publisher import Publisher
-from clientscope.policy.interface import ClientConfig
 from clientscope.model.codec import decode
-from clientscope.model.push import ClientConfigRecord
+from clientscope.model.push import Push
+from clientscope.policy.interface import ClientConfig
 from clientscope.session.state import Pushed
 
 
@@ -104,5 +104,5 @@ def test_a_push_is_published_at_once(sent: queue.SimpleQueue[bytes], monkeypatch
             return record
 
     record = asyncio.run(asyncio.wait_for(case(), 2 * LIMIT_S))
-    assert [each.value for each in decode(ClientConfigRecord, record).listed()] == ["all"]
+    assert [each.value for each in decode(Push, record).listed()] == ["all"]
     publisher.close(0.1)

@@ -19,7 +19,7 @@ from clientscope.gateway.connection_records import Traffic
 from clientscope.gateway.metrics import GatewayMetrics
 from clientscope.gateway.place import GatewayPlace
 from clientscope.gateway.registry import ConnectionRegistry, Unpublished
-from clientscope.model import connection_record
+from clientscope.model import connection
 from clientscope.model.codec import decode, encode
 from clientscope.model.connection import ClientConnectionRecord, rates
 from clientscope.model.enums import Kind, PrincipalSource
@@ -218,7 +218,7 @@ def test_connections_that_are_left_out_are_counted_once(monkeypatch: pytest.Monk
 def test_rates_are_per_second_and_those_with_the_most_bytes_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
     assert rates(2_000, {7: (3_001, 0), 8: (2**60, 1)}) == ((7, 1_500, 0), (8, 2**32 - 1, 0))
     assert rates(0, {1: (5, 5)}) == ((1, 5_000, 5_000),)
-    monkeypatch.setattr(connection_record, "MOST_CONNECTIONS", 2)
+    monkeypatch.setattr(connection, "MOST_CONNECTIONS", 2)
     assert [number for number, *_ in rates(1_000, {1: (1, 0), 2: (9, 0), 3: (0, 5)})] == [2, 3]
 
 

@@ -15,12 +15,12 @@ from record_bytes import connection_record
 from clientscope.gateway.place import GatewayPlace
 from clientscope.gateway.policy.runner import client_of
 from clientscope.gateway.registry import ConnectionRegistry
-from clientscope.policy.interface import RequestContext
 from clientscope.model.client_key import client_key, instance_of, is_anonymous, tenant_of
 from clientscope.model.codec import decode
 from clientscope.model.connection import ClientConnectionRecord
 from clientscope.model.principals import ANONYMOUS
 from clientscope.model.requested_versions import MOST_VERSIONS, pack, pair, unpack
+from clientscope.policy.interface import RequestContext
 from clientscope.session.state import Identity
 
 INSTANCE = UUID("0b1e9f5c-8a3e-4a7e-9df0-d2a1c6c10b11")

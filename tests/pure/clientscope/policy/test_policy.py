@@ -15,10 +15,10 @@ from request_contexts import CONTEXT, INSTANCE
 from clientscope.digest import DigestKey
 from clientscope.errors import InvalidConfigException
 from clientscope.gateway.policy.process import load_policy
+from clientscope.model.codec import decode
+from clientscope.model.push import Push, RecordedSetting
 from clientscope.policy.interface import ClientConfig, ClientConfigData, RequestContext
 from clientscope.policy.publishing import PublishingPolicy
-from clientscope.model.codec import decode
-from clientscope.model.push import ClientConfigRecord, RecordedSetting
 
 SECRET = 'x.PlainLoginModule required username="u" password="hunter2";'
 
@@ -41,7 +41,7 @@ def published(configs: list[ClientConfig], key_file: Path | None = None, context
     ((topic, key, value),) = sent
     assert topic == "clientscope.configs"
     assert b"hunter2" not in value
-    return decode(ClientConfigRecord, value), key, refusal
+    return decode(Push, value), key, refusal
 
 
 def test_a_harmless_push_is_published_as_it_is() -> None:

@@ -13,10 +13,10 @@ from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 from telemetry_frames import every_text, measured, metrics
 
 from clientscope.errors import RecordError
+from clientscope.model.telemetry import ATTRIBUTES, MOST_RECORD_BYTES, TERMINATING
 from clientscope.policy import telemetry
 from clientscope.policy.redaction import ClientNames
 from clientscope.policy.telemetry import client_resource, record_value, redacted_metrics, shown_fields
-from clientscope.model.telemetry import ATTRIBUTES, MOST_RECORD_BYTES, TERMINATING
 
 SECRET = "svc-AKIAIOSFODNN7EXAMPLE"
 NAMES = ClientNames()

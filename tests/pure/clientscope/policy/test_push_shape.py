@@ -11,11 +11,11 @@ from opentelemetry.proto.common.v1.common_pb2 import KeyValue
 from opentelemetry.proto.metrics.v1.metrics_pb2 import AggregationTemporality, MetricsData, NumberDataPoint
 from telemetry_frames import NOW_NS, measured, metrics
 
+from clientscope.model.telemetry import ATTRIBUTES
 from clientscope.policy import push_shape
 from clientscope.policy.push_shape import PushShape
 from clientscope.policy.redaction import ClientNames
 from clientscope.policy.telemetry import client_resource, record_value, redacted_metrics
-from clientscope.model.telemetry import ATTRIBUTES
 
 SECRET = "svc-AKIAIOSFODNN7EXAMPLE"
 NAMES = ClientNames()

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from seen_clients import NOW, record, seen
 
-from clientscope.readiness.seen import KEPT_MS, MOST_LISTS, MOST_UNREAD, SeenClients, uses
 from clientscope.model.enums import Kind
+from clientscope.readiness.seen import KEPT_MS, MOST_LISTS, MOST_UNREAD, SeenClients, uses
 
 
 def shown(clients: SeenClients, now_ms: int = NOW) -> dict[str, list[tuple[int, int, int]]]:

@@ -17,8 +17,8 @@ from refusals import refused
 from served_page import serving
 
 from clientscope.errors import SettingsError
-from clientscope.model.finding import Application, Finding, LeakPlace, Suppressed
 from clientscope.local.process import free_port
+from clientscope.model.finding import Application, Finding, LeakPlace, Suppressed
 from clientscope.query import Query
 from clientscope.report import deciding
 from clientscope.report import findings as shown_findings

@@ -17,9 +17,9 @@ from programs import on_terminal, ran
 from served_page import serving
 
 from clientscope.digest import DigestKey
+from clientscope.local.process import free_port
 from clientscope.model.decision import Resolution
 from clientscope.model.finding import Client, Decided, Finding, LeakPlace
-from clientscope.local.process import free_port
 from clientscope.model.values import Setting
 from sinks.dashboard.state.known import TopicRecord
 

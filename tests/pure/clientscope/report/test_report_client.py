@@ -12,8 +12,8 @@ from page_state import INSTANCE, NOW_MS, found, live, opened, pushed, result
 from record_bytes import setting
 from served_page import serving
 
-from clientscope.model.client_key import client_key
 from clientscope.catalog.value_states import ValueState
+from clientscope.model.client_key import client_key
 from clientscope.model.enums import Kind
 
 HOSTILE = "a\x1b[31mb[red]c"

@@ -14,8 +14,8 @@ from kafka.protocol.producer import ProduceRequest
 from played import framed, from_client
 
 from clientscope.errors import WireError
-from clientscope.readiness.served import known_versions
 from clientscope.model.requested_versions import MOST_VERSIONS, pack, unpack
+from clientscope.readiness.served import known_versions
 from clientscope.session import requested
 from clientscope.session.connection import ClientConnection
 from clientscope.session.events import BROKER, CLIENT, Connected, Received, Send, Tick

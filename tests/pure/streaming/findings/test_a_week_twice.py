@@ -13,11 +13,11 @@ from fleets import HOUR, KEY, MINUTE, SECOND, Fleet, as_json, connected, essenti
 from gauge_rows import Topic
 from record_bytes import setting
 
+from clientscope.catalog.value_states import ValueState
 from clientscope.gateway.place import GatewayPlace
 from clientscope.gateway.registry import ConnectionRegistry
 from clientscope.model.codec import encode
 from clientscope.model.connection import ClientConnectionRecord
-from clientscope.catalog.value_states import ValueState
 from clientscope.session.state import Identity
 from streaming.findings.engine import CONNECTIONS_BACK_MS
 from streaming.findings.inputs import EngineInput

@@ -10,9 +10,9 @@ import pytest
 from fleets import HOUR, MINUTE, SECOND, Fleet
 
 from clientscope.model.decision import Decision
+from clientscope.model.enums import Origin
 from clientscope.profiles.client_patterns import ClientPattern
 from clientscope.profiles.suppressions import Suppression
-from clientscope.model.enums import Origin
 from streaming.findings.entry import Policy
 
 GOOD, BAD = {"acks": "all"}, {"acks": "0"}

@@ -7,10 +7,10 @@ from every import every
 from fleets import HOUR, MINUTE, SECOND, Fleet
 from record_bytes import setting
 
-from clientscope.model.decision import Decision, Resolution
-from clientscope.findings.fingerprints import secret_fingerprint
-from clientscope.model.finding import Finding
 from clientscope.catalog.value_states import ValueState
+from clientscope.findings.fingerprints import secret_fingerprint
+from clientscope.model.decision import Decision, Resolution
+from clientscope.model.finding import Finding
 from clientscope.model.principals import ANONYMOUS
 from streaming.findings import entry as finding_records
 

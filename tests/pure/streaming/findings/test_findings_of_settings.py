@@ -7,12 +7,12 @@ from datetime import date
 import pytest
 from fleets import HOUR, MINUTE, NOW, SECOND, Fleet, alerted, shown
 
-from clientscope.model.decision import Decision
 from clientscope.findings.fingerprints import application_key, fingerprint
+from clientscope.model.decision import Decision
+from clientscope.model.enums import Origin
 from clientscope.profiles.client_patterns import ClientPattern
 from clientscope.profiles.owners import Owner, Owners
 from clientscope.profiles.suppressions import Suppression
-from clientscope.model.enums import Origin
 from streaming.findings.entry import Policy
 from streaming.findings.presence import GRACE_MS
 

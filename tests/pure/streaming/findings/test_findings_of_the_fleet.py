@@ -11,8 +11,8 @@ from fleets import HOUR, MINUTE, NOW, SECOND, Fleet, connected, shown
 from record_bytes import connection_record
 
 from clientscope.findings.conditions import Condition, gateway_subject, given_up_alerts, lost_gateway
-from clientscope.profiles import Profile, Thresholds
 from clientscope.model.enums import Kind
+from clientscope.profiles import Profile, Thresholds
 from clientscope.severities import Severity
 
 SETTINGS = {"acks": "all", "linger.ms": "5", "batch.size": "65536", "client.dns.lookup": "use_all_dns_ips"}

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from fleets import HOUR, MINUTE, SECOND, Fleet, left_out
 
+from clientscope.model.enums import Kind
 from clientscope.profiles import Profile, Thresholds
 from clientscope.profiles.client_patterns import ClientPattern
 from clientscope.profiles.thresholds import ProfileChoice
-from clientscope.model.enums import Kind
 from streaming.findings import upgrades
 
 OLD = ((3, 0), (0, 2), (1, 3))

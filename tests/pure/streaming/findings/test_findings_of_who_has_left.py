@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from fleets import HOUR, MINUTE, SECOND, Fleet, alerted
 
-from clientscope.model.finding import MOST_CLIENTS, Finding
 from clientscope.model.enums import Origin
+from clientscope.model.finding import MOST_CLIENTS, Finding
 
 LEAK = {"acks": "all", "ssl.truststore.password": "hunter2-canary"}
 CLEAN = {"acks": "all"}

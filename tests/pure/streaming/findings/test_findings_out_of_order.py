@@ -22,11 +22,11 @@ from record_bytes import config_record, connection_record, setting
 
 from clientscope.findings.conditions import Condition, Conditions, gateway_subject
 from clientscope.findings.fingerprints import secret_fingerprint
-from clientscope.model.finding import Finding
-from clientscope.profiles import Thresholds
 from clientscope.model.enums import Kind
+from clientscope.model.finding import Finding
 from clientscope.model.input import InputRecord
 from clientscope.model.result import PushResult
+from clientscope.profiles import Thresholds
 from streaming.findings.engine import FindingsEngine
 from streaming.findings.entry import Policy
 from streaming.findings.inputs import EngineInput, whereabouts

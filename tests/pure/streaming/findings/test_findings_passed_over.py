@@ -11,10 +11,10 @@ from fleets import NOW, SECOND, connected, pushed
 from record_bytes import config_record, connection_record, setting
 
 from clientscope.findings.conditions import Conditions
-from clientscope.profiles import Thresholds
 from clientscope.model.enums import Kind
 from clientscope.model.input import InputRecord
 from clientscope.model.result import FiredRule, PushResult
+from clientscope.profiles import Thresholds
 from streaming.findings import fleet
 from streaming.findings.engine import FindingsEngine
 from streaming.findings.entry import Policy

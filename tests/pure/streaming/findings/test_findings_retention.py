@@ -12,9 +12,9 @@ from fleets import HOUR, MINUTE, NOW, SECOND, connected, left_out, pushed, tombs
 from record_bytes import config_record, connection_record, setting
 
 from clientscope.findings.conditions import Conditions
-from clientscope.profiles import Thresholds
 from clientscope.model.client_key import client_key
 from clientscope.model.enums import Kind
+from clientscope.profiles import Thresholds
 from streaming import clients_seen
 from streaming.checkpoints.job_records import JobState
 from streaming.findings import retention

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from gauge_rows import Topic, beat, heartbeat, listed, series
 
-from clientscope.presence import FORGOTTEN_MS
 from clientscope.model.input import InputRecord
+from clientscope.presence import FORGOTTEN_MS
 from streaming.gauges import Changes, Gauges
 from streaming.gauges import series as table
 from streaming.gauges.read_clock import RETURN_S

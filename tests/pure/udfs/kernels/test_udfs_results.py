@@ -10,8 +10,8 @@ import pytest
 from record_bytes import binaries, config_record, setting
 
 from clientscope.catalog.configs import Type
-from clientscope.digest import DigestKey
 from clientscope.catalog.value_states import ValueState
+from clientscope.digest import DigestKey
 from clientscope.model.enums import Origin
 from udfs.kernels.live import live
 

@@ -15,11 +15,11 @@ from clientscope.catalog.configs import DEFAULT_KEYS, TYPES, ClientType, Type
 from clientscope.catalog.dialects import DIALECTS, dialect
 from clientscope.catalog.dialects.dialect import Dialect
 from clientscope.catalog.settings import libraries, numbers
+from clientscope.catalog.value_states import ValueState
 from clientscope.client.settings import collect_dialect
 from clientscope.commands.push import PushSettings
 from clientscope.errors import ClientscopeError
 from clientscope.logs.client_logs import wrongly_logged
-from clientscope.catalog.value_states import ValueState
 
 PRODUCER, CONSUMER, ADMIN = ClientType.PRODUCER, ClientType.CONSUMER, ClientType.ADMIN
 STREAMS, SHARE_CONSUMER = ClientType.STREAMS, ClientType.SHARE_CONSUMER

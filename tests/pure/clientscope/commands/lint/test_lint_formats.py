@@ -26,7 +26,7 @@ from clientscope.commands.lint.placed import Placed
 from clientscope.profiles.client_patterns import ClientPattern
 from clientscope.profiles.owners import Owner, Owners
 from clientscope.profiles.suppressions import Suppression
-from udfs.rules.engine.push import SettingOf
+from udfs.rules.engine.pushed_config import SettingOf
 
 FILE = """\
 # orders

@@ -15,9 +15,9 @@ from record_bytes import connection_record, heartbeat
 from clientscope.clock import now_ms
 from clientscope.commands.readiness import sources
 from clientscope.commands.readiness.sources import GatewayRecords
-from clientscope.readiness.judging import utc
 from clientscope.model.enums import Kind
 from clientscope.model.status import BrokerStatus
+from clientscope.readiness.judging import utc
 
 NOW = now_ms()
 

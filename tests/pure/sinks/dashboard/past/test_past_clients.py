@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from past_tables import DAY_MS, HOUR_MS, MINUTE_MS, NOW_MS, append, connection
 
+from clientscope.model.enums import Kind
 from clientscope.profiles.client_patterns import ClientPattern
 from clientscope.profiles.owners import Owner, Owners
 from clientscope.query import HISTORY_CLIENTS, Query, matches, parse
-from clientscope.model.enums import Kind
 from sinks.dashboard.past import connections as clients
 from sinks.dashboard.past.tables import NoAnswer, Span, Tables
 

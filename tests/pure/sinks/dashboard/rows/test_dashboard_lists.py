@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from page_state import INSTANCE, NOW_MS, beat, browser, found, live, opened, pushed, result
 
 from clientscope.api.clients import ConnectedClient
+from clientscope.model.connection import rates as rates_of
+from clientscope.model.enums import Kind
 from clientscope.profiles.client_patterns import ClientPattern
 from clientscope.profiles.owners import Owner, Owners
 from clientscope.query import CLIENTS, QueryError, matches, parse, term_text
-from clientscope.model.connection import rates as rates_of
-from clientscope.model.enums import Kind
 from sinks.dashboard.rows import writing
 from sinks.dashboard.rows.sql import CLIENT_SORTS, CONNECTION_SORTS
 from sinks.dashboard.state.known import TopicRecord

@@ -12,9 +12,9 @@ from record_bytes import config_record, setting
 
 from clientscope.api.clients import ClientDetail, Configuration, EffectiveSetting
 from clientscope.catalog.configs import Type
+from clientscope.catalog.value_states import ValueState
 from clientscope.errors import EnvironmentProblem
 from clientscope.model.client_key import client_key
-from clientscope.catalog.value_states import ValueState
 from clientscope.model.enums import Kind, Origin
 from clientscope.report.findings import FindingChoice
 from sinks.dashboard.state.known import TopicRecord

@@ -12,14 +12,14 @@ from clientscope.catalog.setting_names import NameState, kinds_of
 from clientscope.catalog.settings import libraries
 from clientscope.catalog.vocabulary import KEYS
 from udfs.rules.combinations import REFUSALS, Refusal
-from udfs.rules.engine.push import Push, SettingOf, search_names
+from udfs.rules.engine.pushed_config import PushedConfig, SettingOf, search_names
 from udfs.rules.engine.rule import FIRED, NOT_EVALUABLE, PASSED, judge
 from udfs.rules.registry import RULES
 
 JAVA = {"client_software_name": "apache-kafka-java", "client_software_version": "4.4.0"}
 
 
-def push(software: str = "apache-kafka-java", version: str = "4.4.0", **settings: str) -> Push:
+def push(software: str = "apache-kafka-java", version: str = "4.4.0", **settings: str) -> PushedConfig:
     configs = [setting(key.replace("__", "."), value) for key, value in settings.items()]
     return push_of(config_record(*configs, client_software_name=software, client_software_version=version))
 

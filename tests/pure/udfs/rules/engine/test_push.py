@@ -19,14 +19,14 @@ from clientscope.catalog.configs import DEFAULT_KEYS, TYPES, ClientType, Type
 from clientscope.catalog.dialects import DIALECTS, LIBRDKAFKA
 from clientscope.catalog.dialects.dialect import Dialect
 from clientscope.catalog.dialects.java import JAVA
+from clientscope.catalog.value_states import ValueState
 from clientscope.catalog.vocabulary import KEYS, SETTLED_BY, number, number_text
+from clientscope.model.enums import Origin
 from clientscope.profiles import APACHE, Profile, Thresholds
 from clientscope.profiles.client_patterns import ClientPattern
 from clientscope.profiles.thresholds import ProfileChoice
-from clientscope.catalog.value_states import ValueState
-from clientscope.model.enums import Origin
-from udfs.rules.engine import push as engine
-from udfs.rules.engine.push import SettingOf
+from udfs.rules.engine import pushed_config as engine
+from udfs.rules.engine.pushed_config import SettingOf
 from udfs.rules.engine.rule import FIRED, NOT_EVALUABLE, PASSED
 from udfs.rules.registry import RULES
 
@@ -40,7 +40,7 @@ SOFTWARE = [
 
 
 @dataclass(frozen=True)
-class Push:
+class Pushed:
     """One push: name, value (None is redacted), IsDefault."""
 
     software: str
@@ -48,7 +48,7 @@ class Push:
     settings: tuple[tuple[str, str | None, bool], ...]
 
 
-def known_dialect(push: Push) -> Dialect | None:
+def known_dialect(push: Pushed) -> Dialect | None:
     return next((each for each in DIALECTS if push.software.lower() in each.software), None)
 
 
@@ -79,7 +79,7 @@ for _each in DIALECTS:
             OWNERS.setdefault(_key, set()).add(_type)
 
 
-def type_of(push: Push, complete: bool) -> ClientType | None:
+def type_of(push: Pushed, complete: bool) -> ClientType | None:
     """The type of the client that the settings belong to; None if it is unknown or they belong to several clients."""
     keys = []
     for name, _, _ in push.settings:
@@ -97,7 +97,7 @@ def type_of(push: Push, complete: bool) -> ClientType | None:
     return common.pop() if len(common) == 1 else None
 
 
-def reference(push: Push, complete: bool) -> dict[str, tuple[str | None, str]]:
+def reference(push: Pushed, complete: bool) -> dict[str, tuple[str | None, str]]:
     """Key → effective value and origin."""
     of, client_type = known_dialect(push), type_of(push, complete)
     values: dict[str, tuple[str | None, str]] = {}
@@ -162,7 +162,7 @@ SETTINGS = st.tuples(st.sampled_from(NAMES), st.one_of(st.none(), st.sampled_fro
 
 
 @st.composite
-def pushes(draw: st.DrawFn) -> Push:
+def pushes(draw: st.DrawFn) -> Pushed:
     software, version = draw(st.sampled_from(SOFTWARE))
     found: list[tuple[str, str | None, bool]] = draw(st.lists(SETTINGS, max_size=8))
     if draw(st.booleans()):  # most real pushes hold one client's own keys
@@ -170,10 +170,10 @@ def pushes(draw: st.DrawFn) -> Push:
         found = [(key, draw(st.sampled_from(VALUES)), draw(st.booleans())) for key in own if draw(st.integers(0, 5))]
     if draw(st.booleans()):
         found = [(key, value, False) for key, value, _ in found]
-    return Push(software, version, tuple(found))
+    return Pushed(software, version, tuple(found))
 
 
-def record_of(push: Push) -> bytes:
+def record_of(push: Pushed) -> bytes:
     entries = [
         setting(key, value, default=is_default, state=ValueState.KEY_PREFIX if value is None else ValueState.PRESENT)
         for key, value, is_default in push.settings
@@ -186,14 +186,17 @@ def seen(found: Sequence[SettingOf]) -> dict[str, tuple[str | None, str]]:
 
 
 @settings(deadline=None)
-@example(Push("apache-kafka-java", "4.4.0", (("linger.ms", "0", False), ("max.in.flight.requests.per.connection", "9" * 19, False))), True)
-@example(Push("librdkafka", "2.8.0", (("acks", "1", False), ("socket.timeout.ms", "7", False))), False)
-@example(Push("librdkafka", "2.8.0", (("acks", "1", False),)), False)
-@example(Push("kgo", "1.21.5", (("DisableIdempotentWrite", "TRUE", False),)), True)
+@example(
+    Pushed("apache-kafka-java", "4.4.0", (("linger.ms", "0", False), ("max.in.flight.requests.per.connection", "9" * 19, False))),
+    True,
+)
+@example(Pushed("librdkafka", "2.8.0", (("acks", "1", False), ("socket.timeout.ms", "7", False))), False)
+@example(Pushed("librdkafka", "2.8.0", (("acks", "1", False),)), False)
+@example(Pushed("kgo", "1.21.5", (("DisableIdempotentWrite", "TRUE", False),)), True)
 @given(pushes(), st.booleans())
-def test_effective_values_and_origins_are_the_references(made: Push, complete: bool) -> None:
+def test_effective_values_and_origins_are_the_references(made: Pushed, complete: bool) -> None:
     if complete:
-        made = Push(made.software, made.version, tuple((key, value, False) for key, value, _ in made.settings))
+        made = Pushed(made.software, made.version, tuple((key, value, False) for key, value, _ in made.settings))
     push, expected = push_of(record_of(made), complete=complete), reference(made, complete)
     assert push.client_type == type_of(made, complete)
     assert seen(push.evidence(KEYS)) == expected
@@ -212,7 +215,7 @@ def test_effective_values_and_origins_are_the_references(made: Push, complete: b
     ],
 )
 def test_of_a_setting_under_two_names_the_last_counts(given: tuple[tuple[str, str | None, bool], ...]) -> None:
-    push = Push("kgo", "1.18.0", given)
+    push = Pushed("kgo", "1.18.0", given)
     assert seen(push_of(record_of(push)).evidence(KEYS))["linger.ms"] == reference(push, False)["linger.ms"]
 
 

@@ -12,7 +12,7 @@ from clientscope.profiles import APACHE, BUILT_IN, Profile, Thresholds
 from clientscope.profiles.client_patterns import ClientPattern
 from clientscope.profiles.thresholds import ProfileChoice
 from udfs.decode import judged_pushes
-from udfs.rules.engine.push import Push
+from udfs.rules.engine.pushed_config import PushedConfig
 from udfs.rules.engine.rule import FIRED, PASSED, Case, Rule, judge
 from udfs.rules.registry import RULES
 
@@ -59,6 +59,6 @@ def test_each_message_has_the_threshold_of_the_clients_own_profile() -> None:
     chosen = Thresholds((APACHE, BUILT_IN["eventhubs"]), ProfileChoice(((ClientPattern(client_id=("b",)), 1),)))
     judged, _ = judged_pushes(binaries(*pushed), None)
     rules = tuple(rule for rule in RULES if rule.code == "AN108")
-    found = [(push, *judge(push, rules)) for push in (Push(each, chosen) for each in judged if each is not None)]
+    found = [(push, *judge(push, rules)) for push in (PushedConfig(each, chosen) for each in judged if each is not None)]
     rendered = [rule.said_of(push, judgement.outcome) for push, (rule, judgement) in found]
     assert [numbers(message) for message in rendered] == [{"10000"}, {"20000"}, {"10000"}]

@@ -19,11 +19,11 @@ from clientscope.catalog.placeholders import is_filled_in
 from clientscope.catalog.request_settings import BETWEEN, weakest
 from clientscope.catalog.setting_names import LONGEST, NameJudgement, NameState, judge, kinds_of
 from clientscope.catalog.settings import Allowed, Facts, KnownSetting, libraries
+from clientscope.model.client_key import Tenant, tenant_of
+from clientscope.model.enums import Origin
+from clientscope.model.push import RecordedSetting
 from clientscope.policy.redaction import JudgedRecord
 from clientscope.profiles import APACHE, Profile, Thresholds
-from clientscope.model.client_key import Tenant, tenant_of
-from clientscope.model.push import RecordedSetting
-from clientscope.model.enums import Origin
 
 MOST_SEARCHED = 1_024
 """Distinct unknown names of a batch, or of a file, for which the name that is meant is looked for: a tenth of a second of a core."""
@@ -80,7 +80,7 @@ class EffectiveValue:
         return v.number_text(self.number) if self.text is None else self.text
 
 
-class Push:
+class PushedConfig:
     """One push, and what is known of its client.
 
     Attributes:
@@ -368,7 +368,7 @@ class Names(NamedTuple):
 
     Attributes:
         names: what they mean.
-        candidates, shared, client_type, keys, judgements, unknown: a `Push` has them.
+        candidates, shared, client_type, keys, judgements, unknown: a `PushedConfig` has them.
         by_state: the places of those that are such to the client.
         allowed: what the library takes, where that is only some values.
         changing: where the newest release takes other values: the setting, and by kind of client what it takes then.
@@ -459,7 +459,7 @@ def _default(key: str, text: str) -> EffectiveValue:
     return EffectiveValue("default", None if is_number else text, v.number(text) if is_number else math.nan, None, text)
 
 
-def search_names(pushes: Iterable[Push]) -> None:
+def search_names(pushes: Iterable[PushedConfig]) -> None:
     """Looks for the names that are meant in a batch of pushes, within one bound.
 
     Pushes with few unknown names come first, by all that their client has in the batch: neither one push with hundreds nor a thousand with
@@ -468,7 +468,7 @@ def search_names(pushes: Iterable[Push]) -> None:
     looked_for: set[tuple[object, ...]] = set()
     asked: Counter[Tenant] = Counter()
 
-    def in_all(push: Push) -> int:
+    def in_all(push: PushedConfig) -> int:
         tenant = tenant_of(push.record.principal, push.record.client_address)
         asked[tenant] += len(push.unknown)
         return asked[tenant]
