@@ -21,8 +21,6 @@ class SparkRelease:
         jars: configuration of ``clientscope/local/ivy.xml`` that has its Kafka connector.
         file_manager: the class of `spark.sql.streaming.checkpointFileManagerClass` that writes through Hadoop's FileSystem.
         s3: configuration that has Hadoop's client of S3, in the release that Spark's own Hadoop is of; empty for none.
-        arrow_batch: rows of a batch that Python is given. They are fewer where Spark bounds batches by rows alone, since a record may have
-            a megabyte.
         json_offsets: whether PySpark's progress reports have Kafka's offsets as JSON.
     """
 
@@ -31,7 +29,6 @@ class SparkRelease:
     jars: str
     file_manager: str = f"{_STREAMING}.FileSystemBasedCheckpointFileManager"
     s3: str = ""
-    arrow_batch: int = 500
     json_offsets: bool = False
 
 
@@ -39,9 +36,9 @@ _SINCE_4_1 = f"{_STREAMING}.checkpointing.FileSystemBasedCheckpointFileManager"
 
 RELEASES = (
     SparkRelease("3.5", ("3.5.9",), "spark-3.5"),
-    SparkRelease("4.0", ("4.0.5",), "spark-4.0", arrow_batch=5000),
-    SparkRelease("4.1", ("4.1.4",), "spark-4.1", _SINCE_4_1, arrow_batch=5000),
-    SparkRelease("4.2", ("4.2.0",), "spark", _SINCE_4_1, "s3", arrow_batch=5000, json_offsets=True),
+    SparkRelease("4.0", ("4.0.5",), "spark-4.0"),
+    SparkRelease("4.1", ("4.1.4",), "spark-4.1", _SINCE_4_1),
+    SparkRelease("4.2", ("4.2.0",), "spark", _SINCE_4_1, "s3", json_offsets=True),
 )
 """From the oldest to the newest."""
 

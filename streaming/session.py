@@ -197,7 +197,8 @@ def configuration(settings: StreamSettings, master: str) -> dict[str, str]:
         "spark.sql.codegen.factoryMode": "NO_CODEGEN",
         # Each step of a kernel costs some microseconds, whatever it is for: of 1,000 pushes nearly half of the time. A fifth of what a task
         # reads of a backlog. By bytes too, since a record on the topic may have a megabyte.
-        "spark.sql.execution.arrow.maxRecordsPerBatch": str(release(pyspark.__version__).arrow_batch),
+        # So few that the JVM takes one batch in while Python works on the next; a record may have a megabyte.
+        "spark.sql.execution.arrow.maxRecordsPerBatch": "500",
         "spark.sql.execution.arrow.maxBytesPerBatch": "32m",
         # Python workers keep the memory that they free. By default Arrow's allocator and glibc return each batch's memory to the kernel,
         # which zeroes it again page by page for the next batch.
