@@ -93,11 +93,11 @@ def record(number: int) -> bytes:
     """One push; no two are alike."""
     return encode(
         Push(
-            version=1, received_timestamp_ms=1_700_000_000_000 + number, cluster_id="MkU3OEVBNTcwNTJENDM2Qk", broker_id=number % 3,
-            gateway_id="gateway-1.example.org:9092", gateway_epoch=1_700_000_000_000, connection_id=number, listener_name="CLIENT",
-            security_protocol="SASL_SSL", client_address=f"10.0.{number // 250 % 250}.{number % 250}", principal=f"User:team-{number % 50}",
-            principal_source=PrincipalSource.SCRAM, client_id=f"orders-service-{number}", client_software_name="apache-kafka-java",
-            client_software_version="4.4.0", client_instance_id=str(UUID(int=number + 1)), origin=Origin.PUSHED,
+            version=1, received_ms=1_700_000_000_000 + number, cluster="MkU3OEVBNTcwNTJENDM2Qk", broker=number % 3,
+            gateway="gateway-1.example.org:9092", epoch=1_700_000_000_000, connection=number, listener="CLIENT",
+            security_protocol="SASL_SSL", address=f"10.0.{number // 250 % 250}.{number % 250}", principal=f"User:team-{number % 50}",
+            principal_source=PrincipalSource.SCRAM, client_id=f"orders-service-{number}", software_name="apache-kafka-java",
+            software_version="4.4.0", instance_id=str(UUID(int=number + 1)), origin=Origin.PUSHED,
             settings={key: str(number * 7919 % 100_003 + place) for place, key in enumerate(KEYS)},
             types={key: TYPES[key].name.lower() for key in KEYS}, defaults=[key for place, key in enumerate(KEYS) if place % 3],
         )

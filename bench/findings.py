@@ -73,9 +73,9 @@ def _batches(records: Iterator[bytes], count: int) -> Iterator[list[bytes]]:
 
 def _connection(push: PushResult) -> bytes:
     """The record of its connection."""
-    who = {"principal": push.principal, "client_id": push.client_id, "client_address": push.address}
-    place = {"cluster_id": push.cluster, "broker_id": push.broker, "gateway_id": push.gateway, "gateway_epoch": push.epoch}
-    return connection(push.offset, Kind.PRESENT, **who, **place, connection_id=push.connection, client_instance_id=push.instance_id)
+    who = {"principal": push.principal, "client_id": push.client_id, "address": push.address}
+    place = {"cluster": push.cluster, "broker": push.broker, "gateway": push.gateway, "epoch": push.epoch}
+    return connection(push.offset, Kind.PRESENT, **who, **place, connection=push.connection, instance_id=push.instance_id)
 
 
 def _timed(engine: FindingsEngine, now_ms: int) -> tuple[float, Any]:

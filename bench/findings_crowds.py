@@ -74,8 +74,8 @@ class Crowd:
     def _connection(self, number: int, client: str, kind: Kind) -> InputRecord:
         sequence = next(self._sequence)
         event = replace(
-            self._event.connection, kind=kind, sequence=sequence, connection_id=number, client_id=f"orders-{number}",
-            client_address=_address(number),
+            self._event.connection, kind=kind, sequence=sequence, connection=number, client_id=f"orders-{number}",
+            address=_address(number),
         )  # fmt: skip
         return replace(self._event, offset=sequence, appended_ms=self.now_ms, client=client, connection=event)
 
@@ -108,7 +108,7 @@ def _timed(crowd: Crowd, happens: Callable[[int], None]) -> tuple[float, float]:
 
 
 def _judged(settings: Mapping[str, str]) -> PushResult:
-    record = push((setting(key, value) for key, value in settings.items()), received_timestamp_ms=_NOW_MS)
+    record = push((setting(key, value) for key, value in settings.items()), received_ms=_NOW_MS)
     (result,) = taken(passed(CONFIGS, [record], at_ms=_NOW_MS, key=DigestKey(b"k" * 32)))
     assert isinstance(result, PushResult)
     return result

@@ -99,16 +99,16 @@ def _client(dice: random.Random, connections: int) -> dict[str, Any]:
     return {
         "client_id": None if number % 50 == 0 else f"{kind}-{number % 997}-{number}",
         "principal": None if number % 10 == 0 else f"User:app-{number // 50}",
-        "client_address": f"10.{number >> 12 & 255}.{number >> 4 & 255}.{number & 15}",
-        "client_software_name": name,
-        "client_software_version": version,
+        "address": f"10.{number >> 12 & 255}.{number >> 4 & 255}.{number & 15}",
+        "software_name": name,
+        "software_version": version,
     }
 
 
 def _record(kind: Kind, sequence: int, connection: int, client: dict[str, Any]) -> TopicRecord:
-    name, version = client["client_software_name"], client["client_software_version"]
+    name, version = client["software_name"], client["software_version"]
     touched = (SeriesCount("CLIENT", name, version, 1, 1, 0),)
-    value = records.connection(sequence, kind, touched, timestamp_ms=now_ms(), connection_id=connection, **client)
+    value = records.connection(sequence, kind, touched, timestamp_ms=now_ms(), connection=connection, **client)
     return TopicRecord(CONNECTIONS, now_ms(), b"gw", value)
 
 
@@ -128,7 +128,7 @@ def _findings() -> list[TopicRecord]:
 
 def _push(number: int, client: dict[str, Any]) -> TopicRecord:
     settings = (records.setting(key, value) for key, value in (("acks", "all"), ("linger.ms", "5"), ("compression.type", "lz4")))
-    value = records.push(settings, received_timestamp_ms=now_ms(), connection_id=number, **client)
+    value = records.push(settings, received_ms=now_ms(), connection=number, **client)
     return TopicRecord(CONFIGS, now_ms(), f"gw/1/{number}".encode(), value, offset=number)
 
 

@@ -137,7 +137,7 @@ def processed(internal: str, wanted: set[str]) -> tuple[int, list[float]]:
         CONFIGS, bootstrap_servers=internal, auto_offset_reset="earliest", enable_auto_commit=False, consumer_timeout_ms=2000
     )
     with closing(consumer):
-        delays = {instance_of(m.key.decode()): m.timestamp - decode(Push, m.value).received_timestamp_ms for m in consumer if m.value}
+        delays = {instance_of(m.key.decode()): m.timestamp - decode(Push, m.value).received_ms for m in consumer if m.value}
     return len(wanted - set(delays)), [float(delays[key]) for key in wanted & set(delays)]
 
 

@@ -19,11 +19,11 @@ from clientscope.model.topics import CONFIGS, RESULTS
 from streaming.findings.inputs import EngineInput
 from udfs.kernels.live import live
 
-_PLACE = {"version": 1, "cluster_id": "MkU3OEVBNTcwNTJENDM2Qk", "broker_id": 1, "gateway_id": "gw", "gateway_epoch": 1}
+_PLACE = {"version": 1, "cluster": "MkU3OEVBNTcwNTJENDM2Qk", "broker": 1, "gateway": "gw", "epoch": 1}
 _CLIENT = {
-    "listener_name": "CLIENT", "security_protocol": "SASL_SSL", "client_address": "10.0.0.1", "principal": "User:a",
-    "principal_source": PrincipalSource.SCRAM, "client_id": "orders-1", "client_software_name": "apache-kafka-java",
-    "client_software_version": "4.4.0",
+    "listener": "CLIENT", "security_protocol": "SASL_SSL", "address": "10.0.0.1", "principal": "User:a",
+    "principal_source": PrincipalSource.SCRAM, "client_id": "orders-1", "software_name": "apache-kafka-java",
+    "software_version": "4.4.0",
 }  # fmt: skip
 _MS = 1_700_000_000_000
 
@@ -35,13 +35,13 @@ def setting(key: str, value: str, type: Type = Type.INT, default: bool = False) 
 
 def push(settings: Iterable[RecordedSetting], **changes: Any) -> bytes:
     """A Push."""
-    of_client = {"received_timestamp_ms": _MS, "connection_id": 1, "origin": Origin.PUSHED}
+    of_client = {"received_ms": _MS, "connection": 1, "origin": Origin.PUSHED}
     return encode(Push(**{**_PLACE, **_CLIENT, **of_client, **compact(settings), **changes}))
 
 
 def connection(sequence: int, kind: Kind = Kind.OPENED, counts: tuple[SeriesCount, ...] = (), **changes: Any) -> bytes:
     """A ClientConnectionRecord."""
-    event = {"kind": kind, "sequence": sequence, "timestamp_ms": _MS, "connection_id": sequence, "counts": counts}
+    event = {"kind": kind, "sequence": sequence, "timestamp_ms": _MS, "connection": sequence, "counts": counts}
     return encode(ClientConnectionRecord(**{**_PLACE, **_CLIENT, **event, **changes}))
 
 

@@ -54,9 +54,9 @@ class FleetRecords:
         chosen = _SETTINGS if settings is None else settings
         value = push(
             (setting(key, text) for key, text in chosen.items()),
-            received_timestamp_ms=int(time.time() * 1000),
-            connection_id=client,
-            client_instance_id=str(UUID(int=client)),
+            received_ms=int(time.time() * 1000),
+            connection=client,
+            instance_id=str(UUID(int=client)),
             **self._who(client, application),
         )
         return CONFIGS, self.key(client), value
@@ -64,13 +64,13 @@ class FleetRecords:
     def present(self, client: int, application: str = "") -> Written:
         """A record of a client's open connection."""
         self._sequence += 1
-        more = {"timestamp_ms": int(time.time() * 1000), "connection_id": client, "client_instance_id": str(UUID(int=client))}
+        more = {"timestamp_ms": int(time.time() * 1000), "connection": client, "instance_id": str(UUID(int=client))}
         return CONNECTIONS, b"gw", connection(self._sequence, Kind.PRESENT, **more, **self._who(client, application))
 
     def _who(self, client: int, application: str) -> dict[str, str]:
         return {
-            "cluster_id": "c",
-            "client_address": self._address(client),
+            "cluster": "c",
+            "address": self._address(client),
             "principal": f"User:app{client % self._applications}",
             "client_id": self._client_id(client, application),
         }

@@ -59,11 +59,11 @@ def _push(name: str, version: str, client_type: ClientType, application: int, in
     entries = collect_dialect(name, client_type, settings, [*DEFAULT_KEYS[client_type], *more], version).entries[:SETTINGS]
     return push(
         (setting(entry.key, entry.value, Type(entry.type), entry.is_default) for entry in entries),
-        connection_id=instance,
+        connection=instance,
         principal=f"User:team-{application}",
         client_id=f"app-{application}-{instance}",
-        client_software_name=dialect(name).software[0],
-        client_software_version=version,
+        software_name=dialect(name).software[0],
+        software_version=version,
     )
 
 

@@ -35,7 +35,7 @@ _GAUGES = tuple(fact for fact in FACTS if fact.exported and not fact.is_counted)
 _COUNTERS = tuple(fact for fact in FACTS if fact.exported and fact.is_counted)
 
 _IDENTITY = (
-    "cluster_id", "principal", "client_address", "client_instance_id", "client_kind", "client_software_name", "client_software_version",
+    "cluster", "principal", "address", "instance_id", "client_kind", "software_name", "software_version",
     "terminating",
 )  # fmt: skip
 COLUMNS = (*_IDENTITY, *(fact.name for fact in (*_GAUGES, *_COUNTERS)))

@@ -45,25 +45,25 @@ _SETTING = pa.struct(
 )
 
 _CLIENT = (
-    ("connection_id", pa.int64()),
-    ("listener_name", pa.string()),
+    ("connection", pa.int64()),
+    ("listener", pa.string()),
     ("security_protocol", pa.string()),
-    ("client_address", pa.string()),
+    ("address", pa.string()),
     ("principal", pa.string()),
     ("principal_source", pa.string()),
     ("client_id", pa.string()),
-    ("client_software_name", pa.string()),
-    ("client_software_version", pa.string()),
-    ("client_instance_id", pa.string()),
+    ("software_name", pa.string()),
+    ("software_version", pa.string()),
+    ("instance_id", pa.string()),
 )
 
 PUSH = pa.struct(
     [
-        ("received_timestamp_ms", pa.int64()),
-        ("cluster_id", pa.string()),
-        ("broker_id", pa.int32()),
-        ("gateway_id", pa.string()),
-        ("gateway_epoch", pa.int64()),
+        ("received_ms", pa.int64()),
+        ("cluster", pa.string()),
+        ("broker", pa.int32()),
+        ("gateway", pa.string()),
+        ("epoch", pa.int64()),
         *_CLIENT,
         ("origin", pa.string()),
         ("digest_key_id", pa.string()),
@@ -77,24 +77,24 @@ secrets that the record itself contains."""
 
 _COUNT = pa.struct(
     [
-        ("listener_name", pa.string()),
-        ("client_software_name", pa.string()),
-        ("client_software_version", pa.string()),
-        ("open_connections", pa.int64()),
-        ("opened_total", pa.int64()),
-        ("closed_total", pa.int64()),
+        ("listener", pa.string()),
+        ("software_name", pa.string()),
+        ("software_version", pa.string()),
+        ("connections", pa.int64()),
+        ("opened", pa.int64()),
+        ("closed", pa.int64()),
     ]
 )
 
-_TRAFFIC = pa.struct([("connection_id", pa.int64()), ("bytes_in_per_second", pa.int64()), ("bytes_out_per_second", pa.int64())])
+_TRAFFIC = pa.struct([("connection", pa.int64()), ("bytes_in_per_second", pa.int64()), ("bytes_out_per_second", pa.int64())])
 
 CONNECTION = pa.struct(
     [
         ("kind", pa.string()),
-        ("cluster_id", pa.string()),
-        ("broker_id", pa.int32()),
-        ("gateway_id", pa.string()),
-        ("gateway_epoch", pa.int64()),
+        ("cluster", pa.string()),
+        ("broker", pa.int32()),
+        ("gateway", pa.string()),
+        ("epoch", pa.int64()),
         ("sequence", pa.int64()),
         ("timestamp_ms", pa.int64()),
         *_CLIENT,
@@ -106,10 +106,10 @@ CONNECTION = pa.struct(
         ("heartbeat_part", pa.int32()),
         ("heartbeat_parts", pa.int32()),
         ("heartbeat_interval_ms", pa.int32()),
-        ("client_instances", pa.int32()),
-        ("opened_connections", pa.int64()),
-        ("closed_connections", pa.int64()),
-        ("gateway_host", pa.string()),
+        ("instances", pa.int32()),
+        ("opened", pa.int64()),
+        ("closed", pa.int64()),
+        ("host", pa.string()),
         ("measured_ms", pa.int32()),
         ("traffic", pa.list_(_TRAFFIC)),
         DECODE_ERROR,

@@ -101,9 +101,9 @@ def _changes(installation: Running, begin: Sequence[int]) -> list[float]:
         change = decode(ClientConnectionRecord, message.value())
         if change.kind in (Kind.OPENED, Kind.IDENTIFIED, Kind.CLOSED):
             for count in change.counts:
-                if count.open_connections == 0 or count.client_software_name == UNKNOWN:
+                if count.connections == 0 or count.software_name == UNKNOWN:
                     continue  # its gauge is a tombstone, or is one a moment later, which doesn't say what it knows
-                later = [at for sequence, at in written[count.client_software_name] if sequence >= change.sequence]
+                later = [at for sequence, at in written[count.software_name] if sequence >= change.sequence]
                 if later:
                     waits.append(min(later) - change.timestamp_ms)
     return waits

@@ -16,18 +16,18 @@ from clientscope.digest import DigestKey
 
 FIELDS = {
     "client_id": True,
-    "client_software_name": True,
-    "client_software_version": True,
+    "software_name": True,
+    "software_version": True,
     "previous_software_name": True,
     "previous_software_version": True,
     # Subjects of tokens, and ids of clusters, are random without being secrets.
     "principal": False,
-    "cluster_id": False,
-    "gateway_id": False,
-    "gateway_host": False,
-    "listener_name": False,
+    "cluster": False,
+    "gateway": False,
+    "host": False,
+    "listener": False,
     "security_protocol": False,
-    "client_address": False,
+    "address": False,
     "reason": False,
     "digest_key_id": False,
 }
@@ -35,8 +35,8 @@ FIELDS = {
 
 LEAKED_AS = {
     "client_id": "client.id",
-    "client_software_name": "client.software.name",
-    "client_software_version": "client.software.version",
+    "software_name": "client.software.name",
+    "software_version": "client.software.version",
     "principal": "principal",
 }
 """Fields whose names a client sends in its requests → the setting that a finding names, where one of them holds a credential."""

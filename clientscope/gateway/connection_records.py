@@ -43,7 +43,7 @@ class ConnectionRecords:
     def publish(self, record: ClientConnectionRecord | None) -> None:
         """Publishes a record, where there is one."""
         if record is not None:
-            done = self._publisher.publish(CONNECTIONS, record.gateway_id, encode(record))
+            done = self._publisher.publish(CONNECTIONS, record.gateway, encode(record))
             taken = not (done.done() and done.exception())
             self._unpublished.published(record, taken)
             if taken and record.kind not in OF_GATEWAYS:
@@ -55,7 +55,7 @@ class ConnectionRecords:
             loop.call_soon_threadsafe(self._given_up, record)
 
     def _given_up(self, record: ClientConnectionRecord) -> None:
-        if record.kind == Kind.CLOSED or record.connection_id in self._registry.connections:
+        if record.kind == Kind.CLOSED or record.connection in self._registry.connections:
             self._unpublished.published(record, taken=False)
 
 

@@ -186,6 +186,6 @@ def _last_epoch(kafka: Kafka, gateway_id: str, deadline: float) -> int | None:
 
 def _epoch(value: bytes | None) -> int | None:
     try:
-        return decode(ClientConnectionRecord, value).gateway_epoch
+        return decode(ClientConnectionRecord, value).epoch
     except RecordError:
         return None

@@ -72,7 +72,7 @@ class Unpublished:
         """Whether a record was taken, or dropped."""
         if record.kind in OF_GATEWAYS or (taken and not self._changed):
             return
-        connection_id = record.connection_id
+        connection_id = record.connection
         if taken:
             self._forget(connection_id)
         elif record.kind == Kind.CLOSED:
@@ -277,10 +277,10 @@ class ConnectionRegistry:
                 heartbeat_part=part,
                 heartbeat_parts=len(parts),
                 heartbeat_interval_ms=interval_ms,
-                client_instances=instances,
-                opened_connections=self._opened,
-                closed_connections=self._closed,
-                gateway_host=self.place.host,
+                instances=instances,
+                opened=self._opened,
+                closed=self._closed,
+                host=self.place.host,
             )
             for part, touched in enumerate(parts)
         ]
@@ -369,7 +369,7 @@ class ConnectionRegistry:
         recorded = self._bounded(identity)
         self._leaks.pop(connection_id, None)
         if recorded != identity:  # as it is of few, and looking for what leaked takes as long as all else here
-            software = {"client_software_name": identity.software_name, "client_software_version": identity.software_version}
+            software = {"software_name": identity.software_name, "software_version": identity.software_version}
             if leaks := self.names.leaks(client_id=identity.client_id, principal=identity.principal, **software):
                 self._leaks[connection_id] = leaks
         return recorded
@@ -385,8 +385,8 @@ class ConnectionRegistry:
 
         return replace(
             identity,
-            software_name=recorded("client_software_name", identity.software_name),
-            software_version=recorded("client_software_version", identity.software_version),
+            software_name=recorded("software_name", identity.software_name),
+            software_version=recorded("software_version", identity.software_version),
             client_id=identity.client_id and recorded("client_id", identity.client_id),
             principal=identity.principal and recorded("principal", identity.principal),
         )
@@ -424,14 +424,14 @@ class ConnectionRegistry:
             kind,
             now_ms,
             (connection.series, *others),
-            connection_id=connection.connection_id,
-            client_address=connection.client_address,
+            connection=connection.connection_id,
+            address=connection.client_address,
             principal=identity.principal,
             principal_source=identity.principal_source,
             client_id=identity.client_id,
-            client_software_name=identity.software_name,
-            client_software_version=identity.software_version,
-            client_instance_id=str(identity.instance_id) if identity.instance_id else None,
+            software_name=identity.software_name,
+            software_version=identity.software_version,
+            instance_id=str(identity.instance_id) if identity.instance_id else None,
             requested_versions=tuple(unpack(connection.requested)),
             **more,
         )
@@ -441,13 +441,13 @@ class ConnectionRegistry:
         record = ClientConnectionRecord(
             version=1,
             kind=kind,
-            cluster_id=place.cluster_id,
-            broker_id=place.broker_id,
-            gateway_id=place.gateway_id,
-            gateway_epoch=place.gateway_epoch,
+            cluster=place.cluster_id,
+            broker=place.broker_id,
+            gateway=place.gateway_id,
+            epoch=place.gateway_epoch,
             sequence=self._sequence,
             timestamp_ms=now_ms,
-            listener_name=place.listener_name,
+            listener=place.listener_name,
             security_protocol=cast(SecurityProtocol, place.security_protocol),
             counts=tuple(
                 SeriesCount(place.listener_name, *series, (count := counts[series]).open, count.opened, count.closed) for series in touched

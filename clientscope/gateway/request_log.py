@@ -127,8 +127,8 @@ class RequestLog:
                 "principal": shown("principal", who.principal or self._place.identity.principal),
                 "listener": self._place.listener_name,
                 "clientInformation": {
-                    "softwareName": shown("client_software_name", who.software_name),
-                    "softwareVersion": shown("client_software_version", who.software_version),
+                    "softwareName": shown("software_name", who.software_name),
+                    "softwareVersion": shown("software_version", who.software_version),
                 },
             },
             separators=(",", ":"),

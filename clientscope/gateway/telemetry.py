@@ -92,7 +92,7 @@ class TelemetryRecords:
         # Most gateways take no telemetry.
         from clientscope.policy.telemetry import client_resource, record_value, redacted_metrics, shown_fields  # noqa: PLC0415
 
-        client = client_resource({**recorded_client(context, names), "client_instance_id": str(push.instance_id), "copied": pushed.copied})
+        client = client_resource({**recorded_client(context, names), "instance_id": str(push.instance_id), "copied": pushed.copied})
         metrics = redacted_metrics(unpacked, names, client)
         value = record_value(metrics, client, pushed.received_ms if push.terminating else None)
         if not push.terminating:

@@ -1,6 +1,6 @@
 """Records of ``clientscope.connections``: what happened to a connection, and what that makes the counts.
 
-A gauge's truth is the newest of the counts, by (gateway_epoch, sequence), of each (gateway_id, listener_name, software name, version). A
+A gauge's truth is the newest of the counts, by (epoch, sequence), of each (gateway, listener, software name, version). A
 series that is absent has zero connections once a heartbeat, of which all parts have come, has passed without it.
 
 One event is one record: Kafka's producer sends many in one compressed batch, so an array of events would save nothing but the place of
@@ -39,17 +39,17 @@ class SeriesCount:
     """Connections of one software name and version at one listener.
 
     Attributes:
-        open_connections: open now.
-        opened_total: opened, or identified as this, since the epoch began, or since the series was last absent.
-        closed_total: closed, or renamed to another, since the same moment.
+        connections: open now.
+        opened: opened, or identified as this, since the epoch began, or since the series was last absent.
+        closed: closed, or renamed to another, since the same moment.
     """
 
-    listener_name: Name
-    client_software_name: Name
-    client_software_version: Name
-    open_connections: Count
-    opened_total: Count
-    closed_total: Count
+    listener: Name
+    software_name: Name
+    software_version: Name
+    connections: Count
+    opened: Count
+    closed: Count
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,19 +57,19 @@ class ClientConnectionRecord:
     """Value of ``clientscope.connections``.
 
     Attributes:
-        gateway_epoch: when that gateway's process started, in ms since the epoch.
+        epoch: when that gateway's process started, in ms since the epoch.
         sequence: from 0 and without gaps within an epoch.
         timestamp_ms: when it happened, in ms since the epoch.
-        connection_id: unique within (gateway_id, gateway_epoch); -1 in a heartbeat and of traffic, which name no client.
+        connection: unique within (gateway, epoch); -1 in a heartbeat and of traffic, which name no client.
         previous_software_name, previous_software_version: of kind identified: what the connection had before.
         reason: of kind closed: why.
         counts: absolute, after this event: of each series it touched, or in a heartbeat of all.
         requested_versions: API keys and versions that the client has requested on this connection for at most six hours, ascending.
         heartbeat_part: of kind heartbeat: this part, from 0, of ``heartbeat_parts``.
         heartbeat_interval_ms: of kind heartbeat: when to expect the next one; 0 where there will be none.
-        client_instances: of kind heartbeat: unique client instances connected to this gateway.
-        opened_connections, closed_connections: of kind heartbeat: opened and closed at this gateway since the epoch began, each once.
-        gateway_host: of kind heartbeat: the name of the host that the gateway runs on.
+        instances: of kind heartbeat: unique client instances connected to this gateway.
+        opened, closed: of kind heartbeat: opened and closed at this gateway since the epoch began, each once.
+        host: of kind heartbeat: the name of the host that the gateway runs on.
         measured_ms: of kind traffic: for how long bytes were counted.
         traffic: of kind traffic: connection id, bytes per second from its client, and to it; a connection that isn't listed was idle.
     """
@@ -78,22 +78,22 @@ class ClientConnectionRecord:
 
     version: Version
     kind: Kind
-    cluster_id: GivenName
-    broker_id: Id32
-    gateway_id: GivenName
-    gateway_epoch: Annotated[int, Field(ge=1, le=2**63 - 1)]
+    cluster: GivenName
+    broker: Id32
+    gateway: GivenName
+    epoch: Annotated[int, Field(ge=1, le=2**63 - 1)]
     sequence: Id64
     timestamp_ms: Ms
-    connection_id: Annotated[int, Field(ge=-1, le=2**63 - 1)] = -1
-    listener_name: Name
+    connection: Annotated[int, Field(ge=-1, le=2**63 - 1)] = -1
+    listener: Name
     security_protocol: SecurityProtocol
-    client_address: Name = ""
+    address: Name = ""
     principal: Name | None = None
     principal_source: PrincipalSource = PrincipalSource.NONE
     client_id: Name | None = None
-    client_software_name: Name = ""
-    client_software_version: Name = ""
-    client_instance_id: Uuid | None = None
+    software_name: Name = ""
+    software_version: Name = ""
+    instance_id: Uuid | None = None
     previous_software_name: Name | None = None
     previous_software_version: Name | None = None
     reason: Name | None = None
@@ -102,10 +102,10 @@ class ClientConnectionRecord:
     heartbeat_part: Id32 = 0
     heartbeat_parts: Id32 = 0
     heartbeat_interval_ms: Interval = 0
-    client_instances: Id32 = 0
-    opened_connections: Count = 0
-    closed_connections: Count = 0
-    gateway_host: Name = ""
+    instances: Id32 = 0
+    opened: Count = 0
+    closed: Count = 0
+    host: Name = ""
     measured_ms: Id32 = 0
     traffic: Annotated[tuple[tuple[Id64, Rate, Rate], ...], Field(max_length=MOST_CONNECTIONS)] = ()
 

@@ -74,16 +74,16 @@ class Push:
     in ``repeated`` with the others.
 
     Attributes:
-        received_timestamp_ms: when the gateway received the push, or a log was read, in ms since the epoch.
-        broker_id: the broker behind the gateway.
-        gateway_epoch: when that gateway's process started, in ms since the epoch.
-        connection_id: unique within (gateway_id, gateway_epoch).
-        listener_name: the broker's listener.
-        client_address: its IP address.
+        received_ms: when the gateway received the push, or a log was read, in ms since the epoch.
+        broker: the broker behind the gateway.
+        epoch: when that gateway's process started, in ms since the epoch.
+        connection: unique within (gateway, epoch).
+        listener: the broker's listener.
+        address: the client's IP address.
         principal: who the client is once the broker has accepted it; None where the wire doesn't show it.
         client_id: of the request's header.
-        client_software_name: KIP-511's, or ``unknown``; and its version.
-        client_instance_id: KIP-1324's id of the client instance; None where it has none.
+        software_name: KIP-511's, or ``unknown``; and its version.
+        instance_id: KIP-1324's id of the client instance; None where it has none.
         digest_key_id: which HMAC key made the digests; None where there are none.
         settings: key → value, None where it was redacted, in the order sent, each where it comes last.
         types: key → ConfigDef.Type; a key that isn't there is a string.
@@ -95,21 +95,21 @@ class Push:
     __pydantic_config__ = READ
 
     version: Version
-    received_timestamp_ms: Ms
-    cluster_id: GivenName
-    broker_id: Id32
-    gateway_id: GivenName
-    gateway_epoch: Annotated[int, Field(ge=1, le=2**63 - 1)]
-    connection_id: Id64
-    listener_name: Name
+    received_ms: Ms
+    cluster: GivenName
+    broker: Id32
+    gateway: GivenName
+    epoch: Annotated[int, Field(ge=1, le=2**63 - 1)]
+    connection: Id64
+    listener: Name
     security_protocol: SecurityProtocol
-    client_address: Name
+    address: Name
     principal: Name | None = None
     principal_source: PrincipalSource = PrincipalSource.NONE
     client_id: Name | None = None
-    client_software_name: Name
-    client_software_version: Name
-    client_instance_id: Uuid | None = None
+    software_name: Name
+    software_version: Name
+    instance_id: Uuid | None = None
     origin: Origin
     digest_key_id: Name | None = None
     settings: Annotated[dict[Key, str | None], Field(max_length=MOST_SETTINGS)]

@@ -20,16 +20,16 @@ MOST_RECORD_BYTES = 2 * MOST_UNPACKED_BYTES
 """The longest value of a record, which has the client's attributes beside what it pushed."""
 
 ATTRIBUTES = {
-    "client_instance_id": "client_instance_id",
+    "client_instance_id": "instance_id",
     "client_id": "client_id",
-    "client_software_name": "client_software_name",
-    "client_software_version": "client_software_version",
-    "client_source_address": "client_address",
+    "client_software_name": "software_name",
+    "client_software_version": "software_version",
+    "client_source_address": "address",
     "principal": "principal",
-    "broker_id": "broker_id",
-    "cluster_id": "cluster_id",
-    "gateway_id": "gateway_id",
-    "listener_name": "listener_name",
+    "broker_id": "broker",
+    "cluster_id": "cluster",
+    "gateway_id": "gateway",
+    "listener_name": "listener",
     "security_protocol": "security_protocol",
     "copied": "copied",
 }

@@ -78,9 +78,9 @@ def config_record(
     """A client's configuration as it may be written down, whatever showed it."""
     return Push(
         version=1,
-        received_timestamp_ms=received_ms,
+        received_ms=received_ms,
         **recorded_client(context, names),
-        client_instance_id=str(context.client_instance_id) if context.client_instance_id else None,
+        instance_id=str(context.client_instance_id) if context.client_instance_id else None,
         origin=origin,
         digest_key_id=key.key_id if key else None,
         **compact(settings),
@@ -90,19 +90,19 @@ def config_record(
 def recorded_client(context: RequestContext, names: ClientNames) -> dict[str, Any]:
     """Where a client's request came in, and who it is, as it may be written down: fields that records of its requests share."""
     return {
-        "cluster_id": context.cluster_id,
-        "broker_id": context.broker_id,
-        "gateway_id": context.gateway_id,
-        "gateway_epoch": context.gateway_epoch,
-        "connection_id": context.connection_id,
-        "listener_name": context.listener_name,
+        "cluster": context.cluster_id,
+        "broker": context.broker_id,
+        "gateway": context.gateway_id,
+        "epoch": context.gateway_epoch,
+        "connection": context.connection_id,
+        "listener": context.listener_name,
         "security_protocol": context.security_protocol,
-        "client_address": context.client_address,
+        "address": context.client_address,
         "principal": names("principal", context.principal),
         "principal_source": context.principal_source,
         "client_id": names("client_id", context.client_id),
-        "client_software_name": names("client_software_name", context.software_name),
-        "client_software_version": names("client_software_version", context.software_version),
+        "software_name": names("software_name", context.software_name),
+        "software_version": names("software_version", context.software_version),
     }
 
 

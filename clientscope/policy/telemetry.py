@@ -57,7 +57,7 @@ def client_resource(client: Mapping[str, str | int | None]) -> Resource:
                 resource.attributes.add(key=name).value.int_value = value
             case str(value):
                 resource.attributes.add(key=name).value.string_value = value
-    resource.attributes.add(key=SERVICE_INSTANCE).value.string_value = str(client["client_instance_id"])
+    resource.attributes.add(key=SERVICE_INSTANCE).value.string_value = str(client["instance_id"])
     return resource
 
 

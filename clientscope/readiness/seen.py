@@ -198,10 +198,10 @@ def uses(seen: SeenRequests, now_ms: int, kept_ms: int = KEPT_MS) -> dict[ApiUse
 
 def _key(record: ClientConnectionRecord) -> GatewayClient:
     return GatewayClient(
-        clean(record.cluster_id),
+        clean(record.cluster),
         clean(record.principal or ""),
         clean(record.client_id or ""),
-        clean(record.client_address),
-        clean(record.client_software_name),
-        clean(record.client_software_version),
+        clean(record.address),
+        clean(record.software_name),
+        clean(record.software_version),
     )

@@ -302,7 +302,7 @@ class FindingsEngine:
         self.clients.heard()
         self.kept.happened(event)
         if record.kind == Kind.HEARTBEAT:
-            subject = gateway_subject(record.cluster_id, record.broker_id, record.gateway_id)
+            subject = gateway_subject(record.cluster, record.broker, record.gateway)
             self.book.condition(fingerprint("OP001", "", subject), Condition("OP001", subject, False, "high", "", event.appended_ms))
 
     def _report(self, without: str = "") -> None:

@@ -100,15 +100,15 @@ class ClosingRates:
             self._end(begin)
         if begin <= self._newest_ms - _WINDOW_MS:
             return
-        software = " ".join(filter(None, (record.client_software_name, record.client_software_version)))
-        closed = (principal, record.client_id), ClosedAt(record.broker_id, record.client_address, software)
+        software = " ".join(filter(None, (record.software_name, record.software_version)))
+        closed = (principal, record.client_id), ClosedAt(record.broker, record.address, software)
         counts = self._slices.setdefault(begin, Counter())
         if closed not in counts:
             if self._different[principal] < MOST_CLOSINGS:
                 self._different[principal] += 1
             else:
                 closed = (principal, None), _LEFT_OUT
-                self.full.left_out(tenant_of(principal, record.client_address))
+                self.full.left_out(tenant_of(principal, record.address))
         counts[closed] += 1
 
     def at(self, now_ms: int) -> Closings:
@@ -134,12 +134,12 @@ class Departures:
     def closed(self, gateway: GatewayKey, event: InputRecord) -> None:
         """A connection was closed."""
         record, at_ms = event.connection, event.appended_ms
-        self._closed[gateway, record.gateway_epoch, record.connection_id] = at_ms
+        self._closed[gateway, record.epoch, record.connection] = at_ms
         while next(iter(self._closed.values())) < at_ms - 2 * GRACE_MS:
             del self._closed[next(iter(self._closed))]
         if len(self._closed) > MOST_CLOSED:
             del self._closed[next(iter(self._closed))]
-            self.closed_full.left_out(tenant_of(record.principal, record.client_address))
+            self.closed_full.left_out(tenant_of(record.principal, record.address))
 
     def closed_ms(self, push: JudgedPush) -> int | None:
         """When the connection was closed that a client pushed on; None where that isn't known, or was more than a minute ago."""
@@ -255,8 +255,8 @@ class Liveness:
     def apply(self, event: InputRecord) -> None:
         """Takes in one."""
         record = event.connection
-        key, number = (record.cluster_id, record.broker_id, record.gateway_id), record.connection_id
-        process = self._presence.process(key, record.gateway_epoch, event.appended_ms)
+        key, number = (record.cluster, record.broker, record.gateway), record.connection
+        process = self._presence.process(key, record.epoch, event.appended_ms)
         if process is None:
             return
         if record.kind == Kind.HEARTBEAT:
@@ -366,8 +366,8 @@ class Liveness:
             self._moved[there] = None
             self._departures.back(there, at_ms)
         client.count += 1
-        process.open[record.connection_id] = record.sequence, client
-        self._touched.append((process.key, record.connection_id))
+        process.open[record.connection] = record.sequence, client
+        self._touched.append((process.key, record.connection))
         self._total += 1
 
     def _drop(self, process: GatewayProcess[OpenConnections], connection: int) -> OpenConnections | None:
@@ -385,7 +385,7 @@ class Liveness:
 
 
 def _there(record: ClientConnectionRecord) -> There:
-    return whereabouts(record.cluster_id, record.principal, record.client_id, record.client_address)
+    return whereabouts(record.cluster, record.principal, record.client_id, record.address)
 
 
 _MOST_ALIKE = 64

@@ -104,10 +104,10 @@ class Gauges:
         for each in inputs:
             record = each.connection
             if record.counts or record.kind is Kind.HEARTBEAT:
-                by_gateway.setdefault((record.cluster_id, record.broker_id, record.gateway_id), []).append(each)
+                by_gateway.setdefault((record.cluster, record.broker, record.gateway), []).append(each)
         changes: Changes = {}
         for key, of_gateway in by_gateway.items():
-            process = self._presence.process(key, max(each.connection.gateway_epoch for each in of_gateway), 1000 * now)
+            process = self._presence.process(key, max(each.connection.epoch for each in of_gateway), 1000 * now)
             if process is None:
                 continue
             try:

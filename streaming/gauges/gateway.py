@@ -102,7 +102,7 @@ class GatewaySeries:
         if process is not self._process:
             self._stale.update(self.series.withdraw())
             self._begin(process)
-        inputs = [each for each in inputs if each.connection.gateway_epoch == process.epoch]
+        inputs = [each for each in inputs if each.connection.epoch == process.epoch]
         beyond = self._merge(inputs)
         beats = (each for each in inputs if each.connection.kind is Kind.HEARTBEAT)
         for each in sorted(beats, key=lambda each: (each.connection.sequence, each.offset)):  # a repeated one is no sign of life
@@ -131,12 +131,12 @@ class GatewaySeries:
             record = each.connection
             at_ms, part = clamped(record.timestamp_ms, each.appended_ms), record.heartbeat_part
             for said in record.counts:
-                key = series_key(said.listener_name, said.client_software_name, said.client_software_version)
-                count = KnownCount(said.open_connections, said.opened_total, said.closed_total, record.sequence, at_ms)
+                key = series_key(said.listener, said.software_name, said.software_version)
+                count = KnownCount(said.connections, said.opened, said.closed, record.sequence, at_ms)
                 if not self.series.merge(key, count, record.kind is Kind.HEARTBEAT) and (record.sequence, key) not in counted:
                     counted.add((record.sequence, key))
                     sums = beyond.setdefault((record.sequence - part, part), {})
-                    sums[said.listener_name] = sums.get(said.listener_name, Beyond()).plus(Beyond(1, *count[:3]))
+                    sums[said.listener] = sums.get(said.listener, Beyond()).plus(Beyond(1, *count[:3]))
         return beyond
 
     def _beat(self, each: InputRecord, appended: Appended, beyond: _PartsBeyond) -> None:
@@ -164,19 +164,19 @@ class GatewaySeries:
 
     def _gauge(self, record: ClientConnectionRecord, appended_ms: int) -> GatewayGauge:
         """The gateway's own record, from one heartbeat."""
-        rates = self._rate.per_minute(appended_ms, record.opened_connections, record.closed_connections)
+        rates = self._rate.per_minute(appended_ms, record.opened, record.closed)
         skew_ms = record.timestamp_ms - appended_ms
         return GatewayGauge(
-            cluster=record.cluster_id,
-            broker=record.broker_id,
-            gateway=record.gateway_id,
-            instances=record.client_instances,
+            cluster=record.cluster,
+            broker=record.broker,
+            gateway=record.gateway,
+            instances=record.instances,
             opened_per_minute=rates[0],
             closed_per_minute=rates[1],
-            opened=record.opened_connections,
-            closed=record.closed_connections,
+            opened=record.opened,
+            closed=record.closed,
             heartbeat_interval_ms=record.heartbeat_interval_ms,
-            host=record.gateway_host,
+            host=record.host,
             clock_skew_minutes=round(skew_ms / MINUTE_MS) if abs(skew_ms) > _FUTURE_MS else 0,
             epoch=self._process.epoch,
             sequence=record.sequence - record.heartbeat_part,

@@ -62,7 +62,7 @@ class ClientFactsQuery(Running):
 
 
 def _reports(rows: pa.Table) -> Iterator[FactReport]:
-    named = (rows[name].to_pylist() for name in ("cluster_id", "principal", "client_id", "client_address"))
+    named = (rows[name].to_pylist() for name in ("cluster", "principal", "client_id", "address"))
     facts = (rows[name].to_pylist() for name in _REPORTED)
     for *who, at_ms, said in zip(*named, rows["at_ms"].to_pylist(), zip(*facts, strict=True), strict=True):
         yield FactReport(whereabouts(*who), at_ms, *said)

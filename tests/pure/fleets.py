@@ -114,9 +114,9 @@ class Fleet:
     ) -> int:
         """A connection is opened and identifies itself; returns its number."""
         self._connection += 1
-        identity = {"principal": principal, "client_id": client, "client_address": address}
-        self._happens(self._connection, Kind.OPENED, epoch, cluster_id=cluster)
-        self._happens(self._connection, Kind.IDENTIFIED, epoch, cluster_id=cluster, **identity)
+        identity = {"principal": principal, "client_id": client, "address": address}
+        self._happens(self._connection, Kind.OPENED, epoch, cluster=cluster)
+        self._happens(self._connection, Kind.IDENTIFIED, epoch, cluster=cluster, **identity)
         return self._connection
 
     def close(self, connection: int, epoch: int = 1, **identity: Any) -> None:
@@ -125,15 +125,15 @@ class Fleet:
 
     def are_connected(self, numbers: Iterable[int]) -> None:
         """Clients of one application have a connection each, whose number is theirs; read at once, as at the job's start."""
-        begin, identity = len(self.events), {"principal": "User:a", "client_address": "10.0.0.1", "gateway_epoch": 1}
+        begin, identity = len(self.events), {"principal": "User:a", "address": "10.0.0.1", "epoch": 1}
         for sequence, number in enumerate(numbers, begin):
-            record = connection_record(sequence, kind=Kind.PRESENT, connection_id=number, client_id=f"app-{number}", **identity)
+            record = connection_record(sequence, kind=Kind.PRESENT, connection=number, client_id=f"app-{number}", **identity)
             self.events.append((self.now, record))
         self.engine.apply(connected(self.events[begin:], begin))
 
     def heartbeat(self, epoch: int = 1, interval_ms: int = 5_000, gateway: str = "g") -> None:
         """A gateway's."""
-        self._happens(-1, Kind.HEARTBEAT, epoch, heartbeat_interval_ms=interval_ms, gateway_id=gateway)
+        self._happens(-1, Kind.HEARTBEAT, epoch, heartbeat_interval_ms=interval_ms, gateway=gateway)
 
     def push(self, client: str = "orders-1", connection: int = 0, instance: int | None = None, **changes: Any) -> None:
         """A client pushes ``settings``, a mapping; other arguments are the record's fields."""
@@ -147,11 +147,11 @@ class Fleet:
 
     def _record(self, client: str = "orders-1", connection: int = 0, instance: int | None = None, **changes: Any) -> bytes:
         settings: Mapping[str, str] | list[RecordedSetting] = changes.pop("settings", {"acks": "all"})
-        fields = {"principal": "User:a", "client_id": client, "client_address": "10.0.0.1", "gateway_epoch": 1, **changes}
+        fields = {"principal": "User:a", "client_id": client, "address": "10.0.0.1", "epoch": 1, **changes}
         return config_record(
             *(settings if isinstance(settings, list) else (setting(key, value) for key, value in settings.items())),
-            connection_id=connection,
-            client_instance_id=None if instance is None else UUID(int=instance),
+            connection=connection,
+            instance_id=None if instance is None else UUID(int=instance),
             **fields,
         )
 
@@ -159,7 +159,7 @@ class Fleet:
         self, instance: int | None = None, settings: Mapping[str, str] | None = None, client: str = "orders-1", **changes: Any
     ) -> int:
         """A client connects and pushes; returns its connection."""
-        connection = self.connect(client, address=changes.get("client_address", "10.0.0.1"), cluster=changes.get("cluster_id", "c"))
+        connection = self.connect(client, address=changes.get("address", "10.0.0.1"), cluster=changes.get("cluster", "c"))
         self.push(client, connection, instance, settings=settings or {"acks": "all"}, **changes)
         return connection
 
@@ -232,7 +232,7 @@ class Fleet:
 
     def _happens(self, connection: int, kind: Kind, epoch: int, **fields: Any) -> None:
         self._epoch = max(epoch, self._epoch)
-        record = connection_record(len(self.events), kind=kind, connection_id=connection, gateway_epoch=epoch, **fields)
+        record = connection_record(len(self.events), kind=kind, connection=connection, epoch=epoch, **fields)
         self.events.append((self.now, record))
         self.engine.apply(connected(self.events[-1:], len(self.events) - 1))
 
@@ -279,13 +279,13 @@ class Story:
             self._open[client] = fleet.connect(*identity.values(), self._epoch)
         if what in ("starts", "returns", "pushes", "requests") and client in self._open:
             origin = {"origin": Origin.OBSERVED, "instance": 1_000 * client + 999} if what == "requests" else {}
-            made = {"instance": self._instances[client][-1], "gateway_epoch": self._epoch, **identity, **origin}
+            made = {"instance": self._instances[client][-1], "epoch": self._epoch, **identity, **origin}
             fleet.push(connection=self._open[client], settings=CONFIGURATIONS[which], **made)
         elif what == "leaves":
             self._leaves(client)
         elif what == "is erased":
             for instance in self._instances[client]:
-                fleet.erase(client_key("c", identity["principal"], identity["client_address"], UUID(int=instance), "g", 1, 0))
+                fleet.erase(client_key("c", identity["principal"], identity["address"], UUID(int=instance), "g", 1, 0))
         elif what in PASSES_MS:
             fleet.later(PASSES_MS[what])
         elif what == "gateway restarts":
@@ -299,7 +299,7 @@ class Story:
 
     @staticmethod
     def _identity(client: int) -> dict[str, str]:
-        return {"client_id": f"app-{'ab'[client % 2]}-{client}", "principal": "User:a", "client_address": f"10.0.0.{client}"}
+        return {"client_id": f"app-{'ab'[client % 2]}-{client}", "principal": "User:a", "address": f"10.0.0.{client}"}
 
 
 def as_json(inputs: Iterable[EngineInput]) -> list[dict[str, Any]]:

@@ -59,8 +59,8 @@ def heartbeat(sequence: int, counts: Mapping[str, int], **changes: Any) -> list[
 def _record(sequence: int, epoch: int, gateway: str, **changes: Any) -> InputRecord:
     place = {name: changes.pop(name, 0) for name in _OF_INPUT}
     fields = {
-        "version": 1, "cluster_id": "c", "broker_id": 1, "gateway_id": gateway, "gateway_epoch": epoch, "sequence": sequence,
-        "timestamp_ms": 0, "listener_name": "CLIENT", "security_protocol": "PLAINTEXT", **changes,
+        "version": 1, "cluster": "c", "broker": 1, "gateway": gateway, "epoch": epoch, "sequence": sequence,
+        "timestamp_ms": 0, "listener": "CLIENT", "security_protocol": "PLAINTEXT", **changes,
     }  # fmt: skip
     return InputRecord(version=1, topic=CONNECTIONS, client="", connection=ClientConnectionRecord(**fields), **place)
 

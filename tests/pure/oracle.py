@@ -54,7 +54,7 @@ def connection_of(each: Json) -> Connection:
     said = each["connection"]
     if isinstance(said, int):
         return (each["cluster"], each["broker"], each["gateway"]), each["epoch"], said
-    return (said["cluster_id"], said["broker_id"], said["gateway_id"]), said["gateway_epoch"], said.get("connection_id", -1)
+    return (said["cluster"], said["broker"], said["gateway"]), said["epoch"], said.get("connection", -1)
 
 
 def whereabouts(cluster: str, principal: str | None, client_id: str | None, address: str) -> tuple[str | None, ...]:
@@ -126,9 +126,7 @@ def _open(records: Iterable[Json], now_ms: int) -> dict[Connection, tuple[str | 
         if said["kind"] == "closed":
             found.pop(connection_of(each), None)
         elif said["kind"] != "heartbeat":
-            found[connection_of(each)] = whereabouts(
-                said["cluster_id"], said.get("principal"), said.get("client_id"), said["client_address"]
-            )
+            found[connection_of(each)] = whereabouts(said["cluster"], said.get("principal"), said.get("client_id"), said["address"])
         elif not said.get("heartbeat_interval_ms"):
             found = {}
         if heard_ms is None or said["kind"] == "heartbeat":
@@ -253,7 +251,7 @@ def gauges(inputs: Iterable[Json]) -> dict[str, dict[str, Any]]:
         for each in records:
             said = each["connection"]
             for of in said.get("counts", ()):
-                counts[of["listener_name"], of["client_software_name"], of["client_software_version"]] = said["sequence"], of
+                counts[of["listener"], of["software_name"], of["software_version"]] = said["sequence"], of
             if said["kind"] == "heartbeat":
                 heartbeat, begin = each, said["sequence"] - said.get("heartbeat_part", 0)
                 parts[begin] += 1
@@ -262,12 +260,12 @@ def gauges(inputs: Iterable[Json]) -> dict[str, dict[str, Any]]:
                 if not said.get("heartbeat_interval_ms"):
                     heartbeat, counts = None, {}
         whose = dict(zip(("cluster", "broker", "gateway"), gateway, strict=True))
-        whose |= {"version": 1, "epoch": records[-1]["connection"]["gateway_epoch"]}
+        whose |= {"version": 1, "epoch": records[-1]["connection"]["epoch"]}
         if heartbeat is not None:
             found[_key(gateway)] = whose | _of_gateway(heartbeat)
         for series, (_, of) in counts.items():
-            if of["open_connections"]:
-                numbers = {"connections": of["open_connections"], "opened": of["opened_total"], "closed": of["closed_total"]}
+            if of["connections"]:
+                numbers = {"connections": of["connections"], "opened": of["opened"], "closed": of["closed"]}
                 named = dict(zip(("listener", "software_name", "software_version"), series, strict=True))
                 found[_key([*gateway, *series])] = whose | named | numbers
     return found
@@ -277,12 +275,12 @@ def _of_gateway(heartbeat: Json) -> dict[str, Any]:
     said = heartbeat["connection"]
     skew_ms = said["timestamp_ms"] - heartbeat["appended_ms"]
     return {
-        "instances": said.get("client_instances", 0),
-        "opened": said.get("opened_connections", 0),
-        "closed": said.get("closed_connections", 0),
+        "instances": said.get("instances", 0),
+        "opened": said.get("opened", 0),
+        "closed": said.get("closed", 0),
         "other_series": 0,
         "heartbeat_interval_ms": said["heartbeat_interval_ms"],
-        "host": said.get("gateway_host", ""),
+        "host": said.get("host", ""),
         "clock_skew_minutes": round(skew_ms / MINUTE_MS) if abs(skew_ms) > 5 * MINUTE_MS else 0,
     }
 

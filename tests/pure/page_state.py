@@ -26,18 +26,18 @@ INSTANCE = UUID("12345678-1234-5678-1234-567812345678")
 
 def opened(number: int, *, gateway: str = "gw", at_ms: int = NOW_MS - 60_000, kind: Kind = Kind.OPENED, **fields: Any) -> TopicRecord:
     """An open connection; ``number`` is the record's sequence and the connection's."""
-    made = {"gateway_id": gateway, "connection_id": number, "timestamp_ms": at_ms, "client_id": "app", "client_address": "10.0.0.1"}
+    made = {"gateway": gateway, "connection": number, "timestamp_ms": at_ms, "client_id": "app", "address": "10.0.0.1"}
     return TopicRecord(CONNECTIONS, at_ms, gateway.encode(), connection_record(number, kind=kind, **{**made, **fields}))
 
 
 def beat(sequence: int, *counts: tuple[str, str, int], **fields: Any) -> TopicRecord:
     """A heartbeat, with how many connections of each software and version are open; other arguments as of `opened`."""
-    return opened(sequence, kind=Kind.HEARTBEAT, **{"connection_id": -1, "counts": [(*each, 0, 0) for each in counts], **fields})
+    return opened(sequence, kind=Kind.HEARTBEAT, **{"connection": -1, "counts": [(*each, 0, 0) for each in counts], **fields})
 
 
 def pushed(offset: int, *settings: Any, at_ms: int = NOW_MS - 50_000, key: str = "gw/1/1", **fields: Any) -> TopicRecord:
     """A push, as it lies on ``clientscope.configs``."""
-    made = {"client_id": "app", "client_address": "10.0.0.1", "principal": None, **fields}
+    made = {"client_id": "app", "address": "10.0.0.1", "principal": None, **fields}
     value = config_record(*(settings or (setting("acks", "all"),)), **made)
     return TopicRecord(CONFIGS, at_ms, key.encode(), value, offset=offset)
 

@@ -31,10 +31,10 @@ _PLACE = [
 ]
 _OFFSETS = count()
 _CLIENT = {
-    "cluster_id": "c", "broker_id": 1, "gateway_id": "gw", "listener_name": "CLIENT", "security_protocol": "PLAINTEXT",
-    "client_address": "10.0.0.1", "principal": "User:ANONYMOUS", "client_id": "app",
+    "cluster": "c", "broker": 1, "gateway": "gw", "listener": "CLIENT", "security_protocol": "PLAINTEXT",
+    "address": "10.0.0.1", "principal": "User:ANONYMOUS", "client_id": "app",
 }  # fmt: skip
-_JAVA = {"client_software_name": "apache-kafka-java", "client_software_version": "4.1.0"}
+_JAVA = {"software_name": "apache-kafka-java", "software_version": "4.1.0"}
 
 
 def _of(record: pa.StructType) -> pa.Schema:
@@ -67,9 +67,9 @@ def connection(ms: int, kind: Kind, number: int = 1, sequence: int | None = None
     """A row of ``connections``; ``number`` is the connection's."""
     placed = _placed(ms)
     row = {
-        "kind": kind.value, "gateway_epoch": 1, "timestamp_ms": ms, "connection_id": number,
-        "sequence": placed["offset"] if sequence is None else sequence, "client_software_name": "librdkafka",
-        "client_software_version": "2.6.1",
+        "kind": kind.value, "epoch": 1, "timestamp_ms": ms, "connection": number,
+        "sequence": placed["offset"] if sequence is None else sequence, "software_name": "librdkafka",
+        "software_version": "2.6.1",
     }  # fmt: skip
     return placed | _CLIENT | row | changed
 
@@ -114,7 +114,7 @@ def changed(one: dict[str, Any]) -> list[tuple[str, str | None, str | None]]:
 def push(ms: int, *configs: dict[str, Any], **changed: Any) -> dict[str, Any]:
     """A row of ``pushes``."""
     row = {
-        "received_timestamp_ms": ms, "gateway_epoch": 1, "connection_id": 1, "principal_source": "none", "origin": "pushed",
+        "received_ms": ms, "epoch": 1, "connection": 1, "principal_source": "none", "origin": "pushed",
         "configs": list(configs),
     }  # fmt: skip
     return _placed(ms) | _CLIENT | _JAVA | row | changed
@@ -123,7 +123,7 @@ def push(ms: int, *configs: dict[str, Any], **changed: Any) -> dict[str, Any]:
 def client_facts(ms: int, kind: str = "producer", instance: int = 5, **changed: Any) -> dict[str, Any]:
     """A row of ``client_facts``: one push of an instance, a minute after the one before."""
     row = {
-        "client_instance_id": str(UUID(int=instance)), "terminating": False, "copied": False, "client_kind": kind,
+        "instance_id": str(UUID(int=instance)), "terminating": False, "copied": False, "client_kind": kind,
         "interval_ms": MINUTE_MS,
     }  # fmt: skip
     return _placed(ms) | _CLIENT | _JAVA | row | changed

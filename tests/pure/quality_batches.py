@@ -43,7 +43,7 @@ def append(history: Path, topic: str, values: list[bytes], newest_ms: int = NOW_
 
 def pushes(*more: bytes, number: int = 50) -> list[bytes]:
     """Good ones, and these."""
-    return [config_record(setting("acks", "all"), received_timestamp_ms=NOW_MS) for _ in range(number)] + list(more)
+    return [config_record(setting("acks", "all"), received_ms=NOW_MS) for _ in range(number)] + list(more)
 
 
 def connections(*more: bytes, number: int = 50) -> list[bytes]:

@@ -23,18 +23,18 @@ Records = Callable[..., Any]
 
 
 _CLIENT = {
-    "received_timestamp_ms": 1,
-    "cluster_id": "c",
-    "broker_id": 1,
-    "gateway_id": "g",
-    "gateway_epoch": 2,
-    "connection_id": 3,
-    "listener_name": "CLIENT",
+    "received_ms": 1,
+    "cluster": "c",
+    "broker": 1,
+    "gateway": "g",
+    "epoch": 2,
+    "connection": 3,
+    "listener": "CLIENT",
     "security_protocol": "PLAINTEXT",
-    "client_address": "127.0.0.1",
+    "address": "127.0.0.1",
     "client_id": "orders-1",
-    "client_software_name": "apache-kafka-java",
-    "client_software_version": "4.4.0",
+    "software_name": "apache-kafka-java",
+    "software_version": "4.4.0",
 }
 """What a record of a push and one of metrics say of their client alike."""
 
@@ -76,22 +76,22 @@ def connection_record(sequence: int, counts: Iterable[tuple[str, str, int, int, 
     fields: dict[str, Any] = {
         "version": 1,
         "kind": Kind.OPENED,
-        "cluster_id": "c",
-        "broker_id": 1,
-        "gateway_id": "g",
-        "gateway_epoch": 1,
+        "cluster": "c",
+        "broker": 1,
+        "gateway": "g",
+        "epoch": 1,
         "sequence": sequence,
         "timestamp_ms": 1_000 + sequence,
-        "connection_id": 3,
-        "listener_name": "CLIENT",
+        "connection": 3,
+        "listener": "CLIENT",
         "security_protocol": "PLAINTEXT",
-        "client_address": "127.0.0.1",
-        "client_software_name": "unknown",
-        "client_software_version": "unknown",
+        "address": "127.0.0.1",
+        "software_name": "unknown",
+        "software_version": "unknown",
         "counts": tuple(SeriesCount("CLIENT", *each) for each in counts),
     }
     if changes.get("kind") == Kind.HEARTBEAT:
-        fields |= {"connection_id": -1, "heartbeat_parts": 1, "heartbeat_interval_ms": 5_000}
+        fields |= {"connection": -1, "heartbeat_parts": 1, "heartbeat_interval_ms": 5_000}
     return encode(ClientConnectionRecord(**{**fields, **_texts(changes)}))
 
 
@@ -106,5 +106,5 @@ def telemetry_record(metrics: MetricsData, ended_ms: int | None = None, **change
     Args:
         ended_ms: of the last push of a client.
     """
-    client = client_resource({**_CLIENT, "principal": None, "client_instance_id": str(UUID(int=5)), "copied": False, **changes})
+    client = client_resource({**_CLIENT, "principal": None, "instance_id": str(UUID(int=5)), "copied": False, **changes})
     return record_value(redacted_metrics(metrics.SerializeToString(), ClientNames(), client), client, ended_ms)

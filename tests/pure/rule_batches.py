@@ -28,7 +28,7 @@ def record_of(case: Case) -> bytes:
     """The push that a case describes."""
     settings = [_setting(key, value, False) for key, value in case.settings.items()]
     settings += [_setting(key, value, True) for key, value in case.defaults.items()]
-    software = {"client_software_name": case.software, "client_software_version": case.version}
+    software = {"software_name": case.software, "software_version": case.version}
     return config_record(*settings, client_id=case.client_id, **software)
 
 

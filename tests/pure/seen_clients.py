@@ -15,12 +15,12 @@ NOW = 10 * KEPT_MS
 def record(*versions: tuple[int, int], kind: Kind = Kind.PRESENT, **changes: Any) -> Any:
     """What is needed of a record of a connection that requested these versions."""
     fields: dict[str, Any] = {
-        "cluster_id": "c",
-        "client_address": "10.0.0.1",
+        "cluster": "c",
+        "address": "10.0.0.1",
         "principal": "User:a",
         "client_id": "orders",
-        "client_software_name": "java",
-        "client_software_version": "4.4.0",
+        "software_name": "java",
+        "software_version": "4.4.0",
         "requested": pack([pair(*each) for each in versions]),
         **changes,
     }

@@ -22,22 +22,11 @@ from clientscope.model.topics import CONFIGS, CONNECTIONS, FINDINGS, GAUGES, QUA
 
 Place = tuple[str, int, int]
 _OF_PLACE = ("version", "topic", "partition", "offset")
-_RENAMED = {
-    "received_timestamp_ms": "received_ms",
-    "cluster_id": "cluster",
-    "broker_id": "broker",
-    "gateway_id": "gateway",
-    "gateway_epoch": "epoch",
-    "connection_id": "connection",
-    "listener_name": "listener",
-    "security_protocol": "security_protocol",
-    "client_address": "address",
-    "client_id": "client_id",
-    "client_software_name": "software_name",
-    "client_software_version": "software_version",
-    "origin": "origin",
-}
-"""Fields of a push's record → of its result."""
+_SHARED = (
+    "received_ms", "cluster", "broker", "gateway", "epoch", "connection", "listener", "security_protocol", "address", "client_id",
+    "software_name", "software_version", "origin",
+)  # fmt: skip
+"""Fields that a push's result has of its record."""
 _OF_KAFKA = ("topic", "partition", "offset", "timestamp", "date")
 LEAKED = "ssl.key.password"
 _BY_CLIENTS = ("clients", "client_count", "places")
@@ -76,15 +65,13 @@ class Input:
         acks = self._random.choice(["0", "1", "all"])
         leak = [setting(LEAKED, "hunter2")] if self._random.random() < 0.1 else []
         when = self._random.choice([1_790_000_000_000, 0, -1, 4_102_444_800_000])
-        return config_record(
-            setting("acks", acks), *leak, client_id=f"c{self._written}", connection_id=self._written, received_timestamp_ms=when
-        )
+        return config_record(setting("acks", acks), *leak, client_id=f"c{self._written}", connection=self._written, received_ms=when)
 
     def _beat(self) -> bytes:
         counts = [(name, "1.0", self._random.randint(1, 99), 100, 1) for name in ("java", "librdkafka", "kafka-python")]
         gateway = f"g{self._random.randrange(3)}"
         # An interval so long that no gateway is taken for lost while a test lasts.
-        return heartbeat(self._written, counts, gateway_id=gateway, heartbeat_interval_ms=600_000, timestamp_ms=self._written)
+        return heartbeat(self._written, counts, gateway=gateway, heartbeat_interval_ms=600_000, timestamp_ms=self._written)
 
     def _poison(self, good: bytes) -> bytes:
         kinds: list[Callable[[], bytes]] = [
@@ -128,9 +115,9 @@ def _compares_results(servers: str, pushes: dict[Place, dict[str, Any]], key: Di
     assert found.keys() == pushes.keys()
     for place, result in found.items():
         push, settings = pushes[place], pushes[place]["settings"]
-        assert {name: result.get(name) for name in _RENAMED.values()} == {name: push.get(field) for field, name in _RENAMED.items()}
+        assert {name: result.get(name) for name in _SHARED} == {name: push.get(name) for name in _SHARED}
         assert result["appended_ms"] == push["appended_ms"]
-        assert result["client"] == f"{push['gateway_id']}/{push['gateway_epoch']}/{push['connection_id']}"
+        assert result["client"] == f"{push['gateway']}/{push['epoch']}/{push['connection']}"
         assert json.loads(result["application"]) == [None, push["client_id"], None]
         shown = dict(settings)
         if LEAKED in settings:

@@ -61,16 +61,15 @@ class Member:
     def names(self) -> dict[str, Any]:
         """Who it is, as records have it."""
         return {
-            "client_id": self.client_id, "principal": self.principal, "client_address": self.address,
-            "client_software_name": self.software[0], "client_software_version": self.software[1],
+            "client_id": self.client_id, "principal": self.principal, "address": self.address,
+            "software_name": self.software[0], "software_version": self.software[1],
         }  # fmt: skip
 
     @property
     def said(self) -> dict[str, Any]:
-        """The same, as results and findings have it."""
+        """The same, and where, as results have it."""
         return {
-            "client_id": self.client_id, "principal": self.principal, "address": self.address, "software_name": self.software[0],
-            "software_version": self.software[1], "instance_id": str(self.instance), "cluster": CLUSTER, "broker": self.gateway + 1,
+            **self.names, "instance_id": str(self.instance), "cluster": CLUSTER, "broker": self.gateway + 1,
             "gateway": GATEWAYS[self.gateway],
         }  # fmt: skip
 
@@ -105,9 +104,7 @@ class Fleet:
         for number in range(connections):
             self._connection += 1
             at = at_ms if at_ms is not None else member.since_ms + 700 * number
-            yield self._connection_record(
-                GATEWAYS[member.gateway], at, Kind.OPENED, connection_id=self._connection, **self._identity(member)
-            )
+            yield self._connection_record(GATEWAYS[member.gateway], at, Kind.OPENED, connection=self._connection, **self._identity(member))
 
     @property
     def newest(self) -> int:
@@ -117,7 +114,7 @@ class Fleet:
     def closed(self, member: Member, at_ms: int, connection: int | None = None) -> TopicRecord:
         """The newest connection of all closes, or a given one; it is the member's."""
         return self._connection_record(
-            GATEWAYS[member.gateway], at_ms, Kind.CLOSED, connection_id=connection or self._connection, **self._identity(member)
+            GATEWAYS[member.gateway], at_ms, Kind.CLOSED, connection=connection or self._connection, **self._identity(member)
         )
 
     def heartbeats(self, at_ms: int, share: float = 1.0) -> Iterator[TopicRecord]:
@@ -133,7 +130,7 @@ class Fleet:
             exact = [(name, version, count, count, 0) for (name, version), count in counts.items()]
             yield self._connection_record(
                 gateway, at_ms, Kind.HEARTBEAT, exact if at_ms >= self.now_ms else rounded,
-                connection_id=-1, heartbeat_parts=1, heartbeat_interval_ms=MINUTE_MS, client_instances=60,
+                connection=-1, heartbeat_parts=1, heartbeat_interval_ms=MINUTE_MS, instances=60,
             )  # fmt: skip
 
     def findings(self) -> list[Finding]:
@@ -173,10 +170,10 @@ class Fleet:
             number: tells several of them apart.
         """
         name = text[:1_024]  # a record with a longer one is none
-        names = dict.fromkeys(("client_id", "client_software_name", "client_software_version", "principal", "client_address"), name)
+        names = dict.fromkeys(("client_id", "software_name", "software_version", "principal", "address"), name)
         member = replace(self.members[0], number=9_999 + number, client_id=name, principal=name, address=name, software=(name, name))
         self._connection += 1
-        yield self._connection_record(GATEWAYS[0], self.now_ms, Kind.OPENED, connection_id=self._connection, **names)
+        yield self._connection_record(GATEWAYS[0], self.now_ms, Kind.OPENED, connection=self._connection, **names)
         yield self._gauge(0, (text, text), 1)
         yield from self._push(member, 9_000 + number, {text: text}, [(text, "critical")])
         whose = Application(principal=text, client_id=text)
@@ -218,19 +215,19 @@ class Fleet:
         )
 
     def _identity(self, member: Member) -> dict[str, Any]:
-        return {**member.names, "client_instance_id": member.instance if member.push else None}
+        return {**member.names, "instance_id": member.instance if member.push else None}
 
     def _connection_record(self, gateway: str, at_ms: int, kind: Kind, counts: Any = (), **fields: Any) -> TopicRecord:
         sequence = self._sequences[gateway]
         self._sequences[gateway] += 1
-        where = {"cluster_id": CLUSTER, "gateway_id": gateway, "broker_id": 1 + GATEWAYS.index(gateway), "security_protocol": "SASL_SSL"}
+        where = {"cluster": CLUSTER, "gateway": gateway, "broker": 1 + GATEWAYS.index(gateway), "security_protocol": "SASL_SSL"}
         value = connection_record(sequence, counts, kind=kind, timestamp_ms=at_ms, **where, **fields)
         return TopicRecord(CONNECTIONS, at_ms, gateway.encode(), value)
 
     def _used(self, member: Member) -> TopicRecord:
         """What the member's last connection has requested."""
         versions = _MADE["requested"].get(member.software[0], _MADE["requested"]["usual"])
-        requested = {"connection_id": self._connection, "requested_versions": tuple(map(tuple, versions))}
+        requested = {"connection": self._connection, "requested_versions": tuple(map(tuple, versions))}
         return self._connection_record(GATEWAYS[member.gateway], member.since_ms, Kind.PRESENT, **self._identity(member), **requested)
 
     def _history(self) -> Iterator[TopicRecord]:
@@ -290,12 +287,12 @@ class Fleet:
             *(setting(key, text) for key, text in chosen.items()),
             secret,
             setting("request.timeout.ms", "30000", default=True),
-            received_timestamp_ms=at,
-            cluster_id=CLUSTER,
-            broker_id=member.gateway + 1,
-            gateway_id=GATEWAYS[member.gateway],
-            gateway_epoch=1,
-            connection_id=member.number,
+            received_ms=at,
+            cluster=CLUSTER,
+            broker=member.gateway + 1,
+            gateway=GATEWAYS[member.gateway],
+            epoch=1,
+            connection=member.number,
             security_protocol="SASL_SSL",
             **self._identity(member),
         )

@@ -122,7 +122,7 @@ class PlayedFleet:
             for _ in range(STORM_CLOSED):
                 self._connections += 1
                 for kind in (Kind.OPENED, Kind.CLOSED):
-                    self._event(producer, job, 0, kind, self._connections, client_address=STORM_ADDRESS)
+                    self._event(producer, job, 0, kind, self._connections, address=STORM_ADDRESS)
 
     def _producer(self) -> Any:
         return kafka.KafkaProducer(bootstrap_servers=self._internal, linger_ms=5)
@@ -133,8 +133,8 @@ class PlayedFleet:
         self._open[name] = self._connections
         self._busy[application.broker][self._connections] = (1_000 * number, 10)
         instance = None if application.settings is None else UUID(int=(start + 1 << 64) + self._connections)
-        self._event(producer, application, number, Kind.OPENED, self._connections, client_instance_id=instance)
-        used = {"client_instance_id": instance, "requested_versions": _LONG_AGO if application.old else _TODAY}
+        self._event(producer, application, number, Kind.OPENED, self._connections, instance_id=instance)
+        used = {"instance_id": instance, "requested_versions": _LONG_AGO if application.old else _TODAY}
         self._event(producer, application, number, Kind.PRESENT, self._connections, **used)
         if instance is None:
             return
@@ -144,24 +144,24 @@ class PlayedFleet:
             pushed.append(setting("sasl.jaas.config", None, **hidden))
         who = self._who(application, number)
         value = config_record(
-            *pushed, received_timestamp_ms=now_ms(), connection_id=self._connections, client_instance_id=instance,
+            *pushed, received_ms=now_ms(), connection=self._connections, instance_id=instance,
             digest_key_id=self._key.key_id, **who,
         )  # fmt: skip
-        key = client_key(CLUSTER, who["principal"], who["client_address"], instance, "", 0, 0)
+        key = client_key(CLUSTER, who["principal"], who["address"], instance, "", 0, 0)
         producer.send(CONFIGS, key=key.encode(), value=value)
 
     def _event(self, producer: Any, application: Application, number: int, kind: Kind, connection: int, **fields: Any) -> None:
         sequence = self._sequences[application.broker]
         self._sequences[application.broker] += 1
         who = {**self._who(application, number), **fields}
-        value = connection_record(sequence, kind=kind, connection_id=connection, timestamp_ms=now_ms(), **who)
+        value = connection_record(sequence, kind=kind, connection=connection, timestamp_ms=now_ms(), **who)
         producer.send(CONNECTIONS, key=f"gw-{application.broker}".encode(), value=value)
 
     def _heartbeat(self, producer: Any, broker: int) -> None:
         sequence = self._sequences[broker]
         self._sequences[broker] += 2
-        where = {"cluster_id": CLUSTER, "broker_id": broker, "gateway_id": f"gw-{broker}", "gateway_epoch": 1}
-        passed = {"kind": Kind.TRAFFIC, "connection_id": -1, "measured_ms": 1_000, "traffic": rates(1_000, self._busy[broker])}
+        where = {"cluster": CLUSTER, "broker": broker, "gateway": f"gw-{broker}", "epoch": 1}
+        passed = {"kind": Kind.TRAFFIC, "connection": -1, "measured_ms": 1_000, "traffic": rates(1_000, self._busy[broker])}
         values = (
             heartbeat(sequence, heartbeat_interval_ms=3_600_000, timestamp_ms=now_ms(), **where),
             connection_record(sequence + 1, timestamp_ms=now_ms(), **passed, **where),
@@ -171,14 +171,14 @@ class PlayedFleet:
 
     def _who(self, application: Application, number: int) -> dict[str, Any]:
         return {
-            "cluster_id": CLUSTER,
-            "broker_id": application.broker,
-            "gateway_id": f"gw-{application.broker}",
-            "gateway_epoch": 1,
+            "cluster": CLUSTER,
+            "broker": application.broker,
+            "gateway": f"gw-{application.broker}",
+            "epoch": 1,
             "principal": application.principal or ANONYMOUS,
             "security_protocol": "SASL_SSL" if application.principal else "PLAINTEXT",
             "client_id": f"{application.name}-{number}",
-            "client_address": f"10.0.{len(application.name)}.{number + 1}",
-            "client_software_name": application.software[0],
-            "client_software_version": application.software[1],
+            "address": f"10.0.{len(application.name)}.{number + 1}",
+            "software_name": application.software[0],
+            "software_version": application.software[1],
         }

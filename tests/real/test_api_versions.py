@@ -100,7 +100,7 @@ def test_the_texts_v5_is_known_to_broker_and_gateway_and_pushes_under_its_id(bro
         assert struct.unpack_from(">ih", client.receive_frame()) == (7, 0)
         assert broker.connections["text-v5", "4.4.0"] == 1
         assert push_one(client) == 0
-    until(lambda: configurations(broker.internal, client_instance_id=INSTANCE), why="the push is answered before its record is written")
+    until(lambda: configurations(broker.internal, instance_id=INSTANCE), why="the push is answered before its record is written")
     until(lambda: ("text-v5", "4.4.0") not in broker.connections)
 
 

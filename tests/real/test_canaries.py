@@ -219,17 +219,17 @@ def plant(run: Path40, user: str) -> None:
         run.answers.append(str(client.push_config([("", at("push with an empty key"), 1, False)])))
         run.answers.append(str(client.push_config([("notes", at("push that is too large") * 800, 1, False)])))
     # Past the gateway: whoever may write to the topics.
-    names = ("client_id", "client_software_name", "client_software_version", "principal", "client_address", "listener_name")
+    names = ("client_id", "software_name", "software_version", "principal", "address", "listener")
     raw = [
         config_record(setting("sasl.password", at("raw record: value")), setting(at("raw record: key", "line"), ""), client_id="raw-push")
     ]
     raw += [config_record(setting("acks", "0"), **{name: at(f"raw push: {name}", "aws")}) for name in names]
-    events = [connection_record(0, gateway_id="raw-gateway", client_id="raw-connection")]
+    events = [connection_record(0, gateway="raw-gateway", client_id="raw-connection")]
     events += [
-        connection_record(number, gateway_id="raw-gateway", **{name: at(f"raw connection: {name}", "gitlab")})
+        connection_record(number, gateway="raw-gateway", **{name: at(f"raw connection: {name}", "gitlab")})
         for number, name in enumerate((*names, "reason", "previous_software_name"), 1)
     ]
-    events.append(heartbeat(50, [(at("raw count: name", "aws"), at("raw count: version", "slack"), 1, 1, 0)], gateway_id="raw-gateway"))
+    events.append(heartbeat(50, [(at("raw count: name", "aws"), at("raw count: version", "slack"), 1, 1, 0)], gateway="raw-gateway"))
     for topic, values in ((CONFIGS, [*raw, at("no record at all").encode()]), (CONNECTIONS, events)):
         write(run.internal, topic, *((STRAIGHT, value) for value in values))
     # The last push: once its finding is there, all pushes before it have been read.

@@ -55,7 +55,7 @@ def test_f05_a_client_sees_the_same_through_the_gateway_as_direct(lone: Any, gat
     until(lambda: gateway.connections == {} == lone.connections)
     closed = connection_records(lone.internal, gateway.address, kind=Kind.CLOSED, client_id=client_id)
     assert closed
-    assert {(r.client_software_name or "unknown", r.client_software_version or "unknown") for r in closed} == {identity}
+    assert {(r.software_name or "unknown", r.software_version or "unknown") for r in closed} == {identity}
 
 
 def was_real_work(result: dict[str, Any], ways: list[Any], *, describes: bool = True) -> None:

@@ -83,7 +83,7 @@ def test_pushes_requests_and_goodbyes_are_each_brokers_own(lone: Any, tmp_path: 
     times = {line["requestHeader"]["requestApiKeyName"]: line["totalTimeMs"] for line in lines}
     assert {"METADATA", "PRODUCE", "PUSH_CONFIG"} <= times.keys() and all(time is not None for time in every(times.values()))
     records = connection_records(lone.internal, "whole/1")
-    assert {record.broker_id for record in records} == {1}
+    assert {record.broker for record in records} == {1}
     assert records[-1].kind == Kind.HEARTBEAT and records[-1].heartbeat_interval_ms == 0
 
 

@@ -290,8 +290,8 @@ def test_a_worker_that_is_killed_takes_its_own_connections_with_it_and_no_other(
         assert metrics(gateway.metrics_url)["clientscope_gateway_event_loop_lag_seconds_count", "worker"] > 0
     records = connection_records(broker.internal, "killed")
     assert [record.sequence for record in records] == list(range(len(records)))
-    opened = [record.connection_id for record in records if record.kind == Kind.OPENED]
-    closed = {record.connection_id: record.reason for record in records if record.kind == Kind.CLOSED}
+    opened = [record.connection for record in records if record.kind == Kind.OPENED]
+    closed = {record.connection: record.reason for record in records if record.kind == Kind.CLOSED}
     assert len(set(opened)) == len(opened) == len(closed) == 100
     assert list(closed.values()).count("worker_lost") == lost
 

@@ -259,7 +259,7 @@ def test_a_broker_that_is_away_makes_it_unready(broker: Any, tmp_path: Path) -> 
 
 def beats(spare: Any, gateway_id: str, *epochs: int) -> None:
     """Heartbeats of a gateway's processes."""
-    values = [heartbeat(number, gateway_id=gateway_id, gateway_epoch=epoch) for number, epoch in enumerate(epochs)]
+    values = [heartbeat(number, gateway=gateway_id, epoch=epoch) for number, epoch in enumerate(epochs)]
     write(spare.internal, CONNECTIONS, *((gateway_id.encode(), value) for value in values))
 
 
@@ -281,7 +281,7 @@ def test_it_is_the_time_or_one_more_than_the_last(spare: Any, caplog: pytest.Log
 
 def test_it_is_found_behind_what_others_have_written_since(spare: Any) -> None:
     beats(spare, "epoch-c", 5_000)
-    write(spare.internal, CONNECTIONS, *((b"epoch-d", connection_record(number, gateway_id="epoch-d")) for number in range(1_500)))
+    write(spare.internal, CONNECTIONS, *((b"epoch-d", connection_record(number, gateway="epoch-d")) for number in range(1_500)))
     assert next_epoch(spare.internal, "epoch-c", 1) == 5_001
 
 
@@ -296,4 +296,4 @@ def test_a_gateway_started_after_its_clock_was_set_back_is_the_newest(spare: Any
     ahead = time.time_ns() // 1_000_000 + 3_600_000
     beats(spare, address, ahead)
     with spare.gateway(tmp_path, listen=address) as gateway, gateway.named("late"):
-        until(lambda: {record.gateway_epoch for record in connection_records(spare.internal, address)}, {ahead, ahead + 1})
+        until(lambda: {record.epoch for record in connection_records(spare.internal, address)}, {ahead, ahead + 1})

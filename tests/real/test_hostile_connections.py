@@ -214,7 +214,7 @@ def test_f41_the_same_as_direct_and_nobody_elses_name(installed: Installed) -> N
     until(lambda: len(truths.keys() & recorded().keys()) > len(truths) // 2)  # by their ids, which not all of them say
     for client, record in recorded().items():
         if client in truths:
-            assert (record.client_software_name[:256], record.client_software_version) == (
+            assert (record.software_name[:256], record.software_version) == (
                 truths[client].software[0][:256],
                 truths[client].software[1],
             ), client

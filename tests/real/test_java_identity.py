@@ -136,8 +136,8 @@ def test_a_java_client_over_sasl_is_who_its_second_api_versions_says(
     assert asked
     assert all(versions[0] == 0 and len(versions) >= 2 and versions[-1] >= 3 for versions in every(asked)), asked
     until(lambda: connection_records(plan.internal, client_id=client_id))
-    last = {record.connection_id: record for record in connection_records(plan.internal, client_id=client_id)}.values()
-    assert {(record.client_software_name, record.client_software_version) for record in last} == {identity}
+    last = {record.connection: record for record in connection_records(plan.internal, client_id=client_id)}.values()
+    assert {(record.software_name, record.software_version) for record in last} == {identity}
     assert {(record.principal, record.principal_source) for record in last} == {("User:alice", PrincipalSource.PLAIN)}
 
 
@@ -153,7 +153,7 @@ def test_kip_714_the_id_that_a_broker_with_telemetry_gives_is_the_connections(
         client_id = client.client_id
 
     def ids() -> set[str | None]:
-        return {record.client_instance_id for record in connection_records(plan.internal, client_id=client_id)} - {None}
+        return {record.instance_id for record in connection_records(plan.internal, client_id=client_id)} - {None}
 
     assert expected.int
     assert eventually(lambda: ids() == {str(expected)}), (ids(), expected)

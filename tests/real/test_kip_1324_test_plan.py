@@ -66,8 +66,8 @@ def custom_policy(broker: RunningBroker, processed: Path) -> Iterator[RunningGat
 def pushed(broker: RunningBroker, instance_id: uuid.UUID | None, expected: int = 1) -> list[Any]:
     """The pushes of a client instance that were published; a push that Kafka is slow to acknowledge is answered before."""
     assert instance_id is not None
-    until(lambda: len(configurations(broker.internal, client_instance_id=instance_id)) >= expected)
-    return configurations(broker.internal, client_instance_id=instance_id, origin=Origin.PUSHED)
+    until(lambda: len(configurations(broker.internal, instance_id=instance_id)) >= expected)
+    return configurations(broker.internal, instance_id=instance_id, origin=Origin.PUSHED)
 
 
 def advertises(address: str) -> bool:
@@ -96,14 +96,14 @@ def test_complete_handshake_with_success(broker: RunningBroker, gateway: Running
     with KafkaProducer(bootstrap_servers=gateway.address, client_id="plan-happy", linger_ms=3) as producer:
         use(producer)
         (record,) = pushed(broker, producer.client_instance_id)
-    assert record.client_instance_id == str(producer.client_instance_id)
-    said = record.client_id, record.client_software_name, record.client_software_version
+    assert record.instance_id == str(producer.client_instance_id)
+    said = record.client_id, record.software_name, record.software_version
     assert said == ("plan-happy", "kafka-python", kafka.__version__)
     configs = {config.key: (config.value, config.type, config.default) for config in record.listed()}
     assert configs["linger.ms"] == ("3", "long", False)
     assert configs["acks"] == ("all", "string", True)
     until(lambda: connection_records(broker.internal, client_id="plan-happy"))
-    identified = {record.client_instance_id for record in connection_records(broker.internal, client_id="plan-happy")}
+    identified = {record.instance_id for record in connection_records(broker.internal, client_id="plan-happy")}
     assert identified == {str(producer.client_instance_id)}, "the same on every connection"
 
 
@@ -167,7 +167,7 @@ def test_each_client_type_sends_appropriate_configs_and_with_enable_config_push_
         use(client)
         assert client.client_instance_id is None
     until(lambda: connection_records(broker.internal, client_id=name, kind=Kind.CLOSED))
-    assert {record.client_instance_id for record in connection_records(broker.internal, client_id=name)} == {None}
+    assert {record.instance_id for record in connection_records(broker.internal, client_id=name)} == {None}
     assert configurations(broker.internal, client_id=name, origin=Origin.PUSHED) == []
 
 

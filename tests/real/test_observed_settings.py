@@ -51,7 +51,7 @@ def observed(broker: RunningBroker, client_id: str) -> dict[str, str]:
         record = decode(Push, message.value)
         if record.client_id == client_id:
             assert record.origin == Origin.OBSERVED
-            assert record.client_address == "127.0.0.1"
+            assert record.address == "127.0.0.1"
             records[message.key] = record
     found = {each.key: each.value for record in records.values() for each in record.listed()}
     assert found.pop("client.id", client_id) == client_id

@@ -30,19 +30,19 @@ CONFLUENT = ("confluent-kafka-python", f"{confluent_kafka.version()}-rdkafka-{co
 def the_push(internal: str, instance_id: uuid.UUID | None) -> Any:
     """Its one record, as it was pushed."""
     assert instance_id is not None
-    (record,) = until(lambda: configurations(internal, client_instance_id=instance_id, origin=Origin.PUSHED))
+    (record,) = until(lambda: configurations(internal, instance_id=instance_id, origin=Origin.PUSHED))
     return record
 
 
 def has(record: Any, software: tuple[str, str], key: str, value: str) -> bool:
     """Whether a push is of this software, and sets this."""
-    who = record.client_software_name, record.client_software_version
+    who = record.software_name, record.software_version
     return who == software and (key, value, False) in [(each.key, each.value, each.default) for each in record.listed()]
 
 
 def is_of_its_connections(internal: str, record: Any) -> bool:
     """Whether a push of another connection and the client's own have their names in common."""
-    names = {name: getattr(record, name) for name in ("cluster_id", "principal", "client_address", "client_id")}
+    names = {name: getattr(record, name) for name in ("cluster", "principal", "address", "client_id")}
     return any(each.kind != Kind.CLOSED for each in connection_records(internal, **names))
 
 

@@ -231,7 +231,7 @@ def test_nothing_yet_and_failures_say_what_to_do(opens: Opens, tmp_path: Path) -
 def test_a_single_sample_is_drawn_and_the_chart_follows_the_search(opens: Opens, tmp_path: Path) -> None:
     at = now_ms() - 20 * HOUR_MS
     append(tmp_path, "gauges", [gauge(at, 7, "librdkafka", "2.5.3")])
-    orders = {"client_id": "orders-1", "client_software_name": "Sarama", "client_software_version": "1.46"}
+    orders = {"client_id": "orders-1", "software_name": "Sarama", "software_version": "1.46"}
     append(tmp_path, "connections", [connection(at, Kind.CLOSED, 1, **orders), connection(at, Kind.CLOSED, 2)])
     with serving(3, history_dir=tmp_path) as server:
         page = opens(f"{server.url}?view=history&range=24h", color_scheme="light")

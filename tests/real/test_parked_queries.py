@@ -77,9 +77,9 @@ class SteadyLoad:
         self._written += 1
         number = self._written
         client_id = self._client_id(number)
-        push = config_record(setting("acks", "0"), client_id=client_id, connection_id=self._connections + number)
+        push = config_record(setting("acks", "0"), client_id=client_id, connection=self._connections + number)
         counts = [("java", "1.0", number, 2 * number, number)]
-        beat = heartbeat(number, counts, gateway_id=self.gateway, heartbeat_interval_ms=600_000, timestamp_ms=number)
+        beat = heartbeat(number, counts, gateway=self.gateway, heartbeat_interval_ms=600_000, timestamp_ms=number)
         with suppress(KafkaError):
             sent = [self._producer.send(CONFIGS, key=client_id.encode(), value=push)]
             sent.append(self._producer.send(CONNECTIONS, key=self.gateway.encode(), value=beat))

@@ -39,7 +39,7 @@ from sinks.dashboard.past.tables import Span, Tables
 
 CANARY = "canary-path-83b1"
 TOPIC = "test.path"
-BROKER = b'"broker_id":1'
+BROKER = b'"broker":1'
 
 
 @pytest.fixture(scope="module")
@@ -139,7 +139,7 @@ def test_f20_what_is_no_record_is_quarantined_and_everything_else_runs_on(instal
             "not_json": [b"", b"\0", b" \n", good[:-3], good + good, b"[" * 100_000, other(b"after", b"\xff"), other(b"after", b"\\ud800")],
             "not_an_object": [b"null", b"[]", b"[" + good + b"]"],
             "unknown_version": [other(b'"version":1', b'"version":2')],
-            "invalid_broker_id": [other(BROKER, b'"broker_id":1e400'), other(BROKER, b'"broker_id":' + b"9" * 400)],
+            "invalid_broker": [other(BROKER, b'"broker":1e400'), other(BROKER, b'"broker":' + b"9" * 400)],
             "invalid_origin": [other(b"pushed", CANARY.encode())],
         },
         CONNECTIONS: {"not_json": [b"not a record"], "invalid_kind": [b'{"version":1}']},
@@ -288,7 +288,7 @@ def test_f35_erasure_waits_for_what_the_job_has_still_to_read(installation: Any)
         os.kill(jvm, signal.SIGSTOP)
         try:
             for number, principal in ((8000, name), (8001, f"{name}-not")):
-                value = config_record(setting("acks", "0"), client_id="late", principal=principal, connection_id=number)
+                value = config_record(setting("acks", "0"), client_id="late", principal=principal, connection=number)
                 write(installation.internal, CONFIGS, (b"g/2/%d" % number, value))
             erasing = threads.submit(erase_command, installation, "--principal", name)
             until(lambda: newest(installation.internal, CONFIGS)[b"g/2/8000"] is None)

@@ -39,7 +39,7 @@ def connect(gateway: RunningGateway, source: str, header: bytes = b"") -> RawCli
 
 
 def addresses(broker: Any, gateway_id: str, name: str) -> set[str]:
-    return {record.client_address for record in connection_records(broker.internal, gateway_id, client_software_name=name)}
+    return {record.address for record in connection_records(broker.internal, gateway_id, software_name=name)}
 
 
 @pytest.mark.parametrize(

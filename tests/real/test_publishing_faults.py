@@ -88,16 +88,16 @@ def produced(gateway: RunningGateway, number: int) -> None:
 def open_by_topic(records: list[Any]) -> dict[int, str]:
     """Who is connected, as somebody has it who has read the topic; in the order of sequences, as readers see to."""
     found: dict[int, str] = {}
-    closed = {record.connection_id for record in records if record.kind == Kind.CLOSED}
+    closed = {record.connection for record in records if record.kind == Kind.CLOSED}
     for record in sorted(records, key=lambda record: record.sequence):
-        if record.connection_id not in closed and record.kind not in OF_GATEWAYS:
-            found[record.connection_id] = record.client_software_name
+        if record.connection not in closed and record.kind not in OF_GATEWAYS:
+            found[record.connection] = record.software_name
     return found
 
 
 def last_counts(records: list[Any]) -> dict[str, int]:
     newest = max((record for record in records if record.kind == Kind.HEARTBEAT), key=lambda record: record.sequence)
-    return {entry.client_software_name: entry.open_connections for entry in newest.counts if entry.open_connections}
+    return {entry.software_name: entry.connections for entry in newest.counts if entry.connections}
 
 
 def test_f16_the_cluster_of_our_topics_is_gone_for_a_while(secluded: Any, tmp_path: Path) -> None:
@@ -132,8 +132,8 @@ def test_f16_the_cluster_of_our_topics_is_gone_for_a_while(secluded: Any, tmp_pa
         assert len(connection_records(broker.internal)) - before < 3 * QUEUE
         seen = configurations(broker.internal)
         assert {(record.client_id, record.origin) for record in seen} == {("pushes", Origin.PUSHED), ("through", Origin.OBSERVED)}
-        records = {record.connection_id: record for record in connection_records(broker.internal) if record.kind == Kind.PRESENT}
-        again = {record.client_software_name for record in records.values()}
+        records = {record.connection: record for record in connection_records(broker.internal) if record.kind == Kind.PRESENT}
+        again = {record.software_name for record in records.values()}
         assert again - {"pushes"} == {"stays", "late"}, "the versions that a client has requested are such a record, too"
         lost_before = count(gateway, "lost", "queue_full")
         come_and_go(gateway, 5)

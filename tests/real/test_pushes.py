@@ -56,8 +56,8 @@ def test_kafka_streams_from_java_properties(broker: Any, gateway: Any, tmp_path:
     )
     said = pushed(run(path, "--software-version", "4.3.0"))
     assert said[3] == "streams, apache-kafka-java 4.3.0"
-    (record,) = until(lambda: configurations(broker.internal, client_instance_id=uuid.UUID(said[4])))
-    assert (record.client_id, record.client_software_name, record.client_software_version) == ("enricher-1", "apache-kafka-java", "4.3.0")
+    (record,) = until(lambda: configurations(broker.internal, instance_id=uuid.UUID(said[4])))
+    assert (record.client_id, record.software_name, record.software_version) == ("enricher-1", "apache-kafka-java", "4.3.0")
     found = {config.key: (config.value, config.type, config.default) for config in record.listed()}
     assert list(found) == list(DEFAULT_KEYS[ClientType.STREAMS])
     assert found["application.id"] == ("orders-enricher", "string", False)

@@ -125,8 +125,8 @@ def test_f12_real_clients_authenticate_ten_times_on_one_connection(broker: Runni
 def _lifetimes_ms(records: list[ClientConnectionRecord]) -> list[int]:
     """How long each connection was seen open; those that are open still, until now."""
     now_ms = time.time() * 1000
-    first = {record.connection_id: record.timestamp_ms for record in reversed(records)}
-    last = {record.connection_id: record.timestamp_ms for record in records if record.kind == Kind.CLOSED}
+    first = {record.connection: record.timestamp_ms for record in reversed(records)}
+    last = {record.connection: record.timestamp_ms for record in records if record.kind == Kind.CLOSED}
     return [int(last.get(number, now_ms) - opened) for number, opened in first.items()]
 
 

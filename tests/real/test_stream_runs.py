@@ -44,7 +44,7 @@ class Job(StreamJob):
     def pushes(self, client: str, instance: int, **settings: str) -> bytes:
         """Returns its key."""
         fields = (setting(key.replace("_", "."), value) for key, value in settings.items())
-        value = config_record(*fields, client_id=client, client_instance_id=UUID(int=instance))
+        value = config_record(*fields, client_id=client, instance_id=UUID(int=instance))
         key = key_of(decode(Push, value)).encode()
         write(self.servers, CONFIGS, (key, value))
         return key

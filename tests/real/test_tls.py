@@ -77,7 +77,7 @@ def test_f13_who_the_client_is_and_what_it_pushes_is_known(
 
         until(lambda: recorded().keys() == {Origin.PUSHED, Origin.OBSERVED})
         for record in recorded().values():
-            assert (record.security_protocol, record.client_software_name, record.principal) == ("SSL", "kafka-python", "User:ANONYMOUS")
+            assert (record.security_protocol, record.software_name, record.principal) == ("SSL", "kafka-python", "User:ANONYMOUS")
 
 
 def test_tls_passes_untouched_and_is_counted_by_address_alone(cluster: Cluster, authority: Authority, tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ def test_tls_passes_untouched_and_is_counted_by_address_alone(cluster: Cluster, 
         until(lambda: set(gateway.connections), {("unknown", "unknown")})
         del admin
     opened = connection_records(cluster.plan.internal, "passing", kind=Kind.OPENED)
-    assert {(r.client_address, r.security_protocol, r.client_software_name) for r in opened} == {("127.0.0.1", "SSL", "unknown")}
+    assert {(r.address, r.security_protocol, r.software_name) for r in opened} == {("127.0.0.1", "SSL", "unknown")}
     assert "counted by address alone" in (tmp_path / "gateway.log").read_text()
 
 
@@ -185,7 +185,7 @@ def test_a_load_balancers_header_comes_before_tls(cluster: Cluster, authority: A
         wanted = {"max_connections_per_ip": 1, "proxy_header_invalid": 1, "proxy_header_timeout": 1}
         until(lambda: counts(gateway, "connections_refused"), wanted)
         silent.close()
-    assert {record.client_address for record in records(cluster, "behind 203.0.113.7")} == {"203.0.113.7"}
+    assert {record.address for record in records(cluster, "behind 203.0.113.7")} == {"203.0.113.7"}
 
 
 def serial(client: RawClient) -> str:

@@ -128,13 +128,13 @@ APPENDED = (EPOCH - timedelta(days=1), EPOCH, datetime(2100, 1, 1, tzinfo=UTC), 
 def test_f29_history_files_by_kafkas_time_and_keeps_the_records_own(records: Records, tmp_path: Path) -> None:
     """What a record says of its own time is never compared with anything, on a topic with LogAppendTime."""
     written = {
-        "pushes": transforms.pushes(records(CONFIGS, *(config_record(received_timestamp_ms=ms) for ms in EXTREMES)), None),
+        "pushes": transforms.pushes(records(CONFIGS, *(config_record(received_ms=ms) for ms in EXTREMES)), None),
         "connections": transforms.connections(records(CONNECTIONS, *(connection_record(0, timestamp_ms=ms) for ms in EXTREMES)), None),
     }
     for name, rows in written.items():
         write(rows, tmp_path / name)
         table = kept(tmp_path / name)
-        assert [row["received_timestamp_ms" if name == "pushes" else "timestamp_ms"] for row in table] == list(EXTREMES)
+        assert [row["received_ms" if name == "pushes" else "timestamp_ms"] for row in table] == list(EXTREMES)
         assert {row["date"] for row in table} == {date(2026, 1, 2), date(2026, 1, 3)}
 
 

@@ -45,7 +45,7 @@ def test_both_topics_become_what_follows_in_one_pass_and_secrets_stay_out(
     events = (
         connection_record(1, kind=Kind.IDENTIFIED, client_id=f"token={SECRET}", requested_versions=((1, 3),)),
         b"junk",
-        connection_record(2, kind=Kind.TRAFFIC, connection_id=-1),
+        connection_record(2, kind=Kind.TRAFFIC, connection=-1),
     )
     read = records(CONFIGS, b"junk", leak, None, config_record()).union(records(CONNECTIONS, *events))
     made = live(read, digest_key)
@@ -143,11 +143,9 @@ def hot(topic: str, count: int = 400) -> list[bytes]:
     """Every twentieth has a version of its own."""
     versions = ["4.4.0" if number % 20 else f"0.{number}" for number in range(count)]
     if topic == CONFIGS:
-        return [
-            config_record(setting("acks", "0"), client_software_version=each, connection_id=number) for number, each in enumerate(versions)
-        ]
+        return [config_record(setting("acks", "0"), software_version=each, connection=number) for number, each in enumerate(versions)]
     return [
-        connection_record(number, [("java", each, 1, 1, 0)], client_software_version=each, connection_id=number)
+        connection_record(number, [("java", each, 1, 1, 0)], software_version=each, connection=number)
         for number, each in enumerate(versions)
     ]
 

@@ -35,33 +35,33 @@ class ReportingClient:
 
     __pydantic_config__ = READ
 
-    cluster_id: GivenName
-    broker_id: Id32
-    gateway_id: GivenName
-    listener_name: Name
+    cluster: GivenName
+    broker: Id32
+    gateway: GivenName
+    listener: Name
     security_protocol: SecurityProtocol
-    client_address: Name
+    address: Name
     principal: Name | None = None
     client_id: Name | None = None
-    client_software_name: Name
-    client_software_version: Name
-    client_instance_id: Uuid
+    software_name: Name
+    software_version: Name
+    instance_id: Uuid
     copied: bool = False
     terminating: bool = False
 
 
 CLIENT = (
-    pa.field("cluster_id", pa.string()),
-    pa.field("broker_id", pa.int32()),
-    pa.field("gateway_id", pa.string()),
-    pa.field("listener_name", pa.string()),
+    pa.field("cluster", pa.string()),
+    pa.field("broker", pa.int32()),
+    pa.field("gateway", pa.string()),
+    pa.field("listener", pa.string()),
     pa.field("security_protocol", pa.string()),
-    pa.field("client_address", pa.string()),
+    pa.field("address", pa.string()),
     pa.field("principal", pa.string()),
     pa.field("client_id", pa.string()),
-    pa.field("client_software_name", pa.string()),
-    pa.field("client_software_version", pa.string()),
-    pa.field("client_instance_id", pa.string()),
+    pa.field("software_name", pa.string()),
+    pa.field("software_version", pa.string()),
+    pa.field("instance_id", pa.string()),
     pa.field("copied", pa.bool_()),
     pa.field("terminating", pa.bool_()),
 )

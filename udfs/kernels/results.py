@@ -52,20 +52,20 @@ def result(push: PushedConfig, written: Sequence[str], place: Place) -> tuple[st
     value = PushResult(
         version=1,
         **place._asdict(),
-        received_ms=record.received_timestamp_ms,
-        cluster=record.cluster_id,
-        broker=record.broker_id,
-        gateway=record.gateway_id,
-        epoch=record.gateway_epoch,
-        connection=record.connection_id,
-        listener=record.listener_name,
+        received_ms=record.received_ms,
+        cluster=record.cluster,
+        broker=record.broker,
+        gateway=record.gateway,
+        epoch=record.epoch,
+        connection=record.connection,
+        listener=record.listener,
         security_protocol=record.security_protocol,
-        address=record.client_address,
+        address=record.address,
         principal=record.principal,
         client_id=record.client_id,
-        software_name=record.client_software_name,
-        software_version=record.client_software_version,
-        instance_id=record.client_instance_id,
+        software_name=record.software_name,
+        software_version=record.software_version,
+        instance_id=record.instance_id,
         origin=record.origin,
         application=application_of(push),
         settings=len(push.settings),
@@ -99,8 +99,8 @@ def application_of(push: PushedConfig) -> str:
 def key_of(record: Push | ClientConnectionRecord) -> str:
     """`clientscope.model.client_key` of a record's client."""
     return client_key(
-        record.cluster_id, record.principal, record.client_address, record.client_instance_id, record.gateway_id, record.gateway_epoch,
-        record.connection_id,
+        record.cluster, record.principal, record.address, record.instance_id, record.gateway, record.epoch,
+        record.connection,
     )  # fmt: skip
 
 

@@ -21,10 +21,10 @@ Facts = dict[str, pa.Array]
 PLACE = ("partition", "offset")
 """Columns that are a record's place in its topic; each sample has them."""
 
-_PUSHES = ("received_timestamp_ms", "digest_key_id", "configs")
+_PUSHES = ("received_ms", "digest_key_id", "configs")
 _SETTINGS = ("config_key", "value_digest")
-_CONNECTIONS = ("timestamp_ms", "cluster_id", "gateway_id", "gateway_epoch", "sequence", "counts")
-_COUNTS = ("open_connections", "opened_total", "closed_total")
+_CONNECTIONS = ("timestamp_ms", "cluster", "gateway", "epoch", "sequence", "counts")
+_COUNTS = ("connections", "opened", "closed")
 
 COLUMNS = {CONFIGS: (frozenset(_PUSHES), frozenset(_SETTINGS)), CONNECTIONS: (frozenset(_CONNECTIONS), frozenset(_COUNTS))}
 """By topic: the columns that its facts are made of, and the fields that are needed of the one that is a list."""
@@ -43,7 +43,7 @@ def of_pushes(rows: pa.Table) -> Facts:
     without_key = of_row.is_null().to_numpy()
     parents = pc.list_parent_indices(configs).to_numpy(zero_copy_only=False)
     return {
-        "told_ms": rows.column("received_timestamp_ms"),
+        "told_ms": rows.column("received_ms"),
         "settings": pc.fill_null(pc.list_value_length(configs), 0),
         "longest_key": _longest(keys, configs),
         "unkeyed_digests": count(digests & without_key[parents]),
@@ -60,8 +60,8 @@ def of_connections(rows: pa.Table) -> Facts:
     opened_now, opened, closed = (flat.field(name).to_numpy(zero_copy_only=False) for name in _COUNTS)
     return {
         "told_ms": rows.column("timestamp_ms"),
-        "gateway": _numbered(rows.column("cluster_id").combine_chunks(), rows.column("gateway_id").combine_chunks()),
-        "gateway_epoch": rows.column("gateway_epoch"),
+        "gateway": _numbered(rows.column("cluster").combine_chunks(), rows.column("gateway").combine_chunks()),
+        "epoch": rows.column("epoch"),
         "sequence": rows.column("sequence"),
         "unbalanced_counts": _counter(counts)(opened_now != opened - closed),
     }

@@ -107,7 +107,7 @@ def _configuration(key: ClientKey, client: InventoriedClient, client_type: Clien
     settings = {name: found for (of, name), found in client.settings.items() if of is client_type}
     if key.client_id:
         settings["client.id"] = key.client_id, client.place
-    said = {"client_software_name": key.software_name, "client_software_version": key.software_version, "principal": key.principal}
+    said = {"software_name": key.software_name, "software_version": key.software_version, "principal": key.principal}
     for which, name in said.items():
         if judge_name(name, False) is ValueState.VALUE_SHAPE:  # which a finding is to say
             settings[LEAKED_AS[which]] = name, client.place
@@ -138,7 +138,7 @@ def reads(found: Iterable[SeenConfiguration]) -> Iterator[Read]:
             notes.append((each.place.line, f"{names}: several values were seen under this identity, so these settings are not judged"))
         instance = Instance(
             client_name(each.key.client_id),
-            client_name(each.key.software_version, "client_software_version"),
+            client_name(each.key.software_version, "software_version"),
             each.place.line,
             each.clients,
         )
@@ -210,9 +210,7 @@ def software_shown(key: ClientKey) -> str:
     """Name and version of a client's software."""
     if key.software_name == "unknown":
         return "unknown software"
-    return (
-        f"{client_name(key.software_name, 'client_software_name')} {client_name(key.software_version, 'client_software_version')}".rstrip()
-    )
+    return f"{client_name(key.software_name, 'software_name')} {client_name(key.software_version, 'software_version')}".rstrip()
 
 
 def owner_shown(owner: Owner | None) -> str:
@@ -404,8 +402,8 @@ def _software(clients: Mapping[ClientKey, InventoriedClient], of: Mapping[Client
         using[key.software_name, key.software_version].append(key)
     rows = [
         SeenSoftware(
-            client_name(name, "client_software_name"),
-            client_name(version, "client_software_version"),
+            client_name(name, "software_name"),
+            client_name(version, "software_version"),
             len(keys),
             sum(len(clients[key].connections) for key in keys),
             len({(key.principal, of[key]) for key in keys}),

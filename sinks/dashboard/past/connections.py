@@ -101,8 +101,8 @@ def series(tables: Tables, span: Span) -> Json:
         "connections": filled("total"),
         "versions": [
             {
-                "software_name": clean(shown(name, "client_software_name")),
-                "software_version": clean(shown(version, "client_software_version")),
+                "software_name": clean(shown(name, "software_name")),
+                "software_version": clean(shown(version, "software_version")),
                 "connections": filled(column),
             }
             for (name, version), column in zip(versions, columns, strict=True)
@@ -135,9 +135,9 @@ FIRST = "-last_seen,client_id"
 SHOWN_AS = {
     "client_id": "client_id",
     "principal": "principal",
-    "client_address": "address",
-    "client_software_name": "software",
-    "client_software_version": "version",
+    "address": "address",
+    "software_name": "software",
+    "software_version": "version",
 }
 """Columns that connections of one client share, and what the search grammar calls them."""
 
@@ -145,7 +145,7 @@ IDENTITY_COLUMNS = ", ".join(SHOWN_AS)
 _NONE, _BETWEEN = "\x00", "\x1f"
 """Neither is in what may be shown."""
 
-_BROKERS = "string_agg(DISTINCT CAST(broker_id AS VARCHAR), ',') AS brokers"
+_BROKERS = "string_agg(DISTINCT CAST(broker AS VARCHAR), ',') AS brokers"
 OF_CLIENTS = f"kind NOT IN ({', '.join(text(kind) for kind in sorted(OF_GATEWAYS))})"
 
 
@@ -182,14 +182,14 @@ def _open_at(at_ms: int) -> str:
     """A row for each connection that was open then; those of a gateway's earlier epochs ended with it."""
     before = within(Span(at_ms - RECORDED_EVERY_MS, at_ms), "timestamp")
     return f"""
-        SELECT {IDENTITY_COLUMNS}, broker_id FROM connections
+        SELECT {IDENTITY_COLUMNS}, broker FROM connections
         LEFT SEMI JOIN (
-            SELECT gateway_id AS its_gateway, gateway_epoch AS its_epoch, max(sequence) AS newest FROM connections
-            WHERE {before} AND {OF_CLIENTS} GROUP BY gateway_id, gateway_epoch, connection_id
-        ) ON gateway_id = its_gateway AND gateway_epoch = its_epoch AND sequence = newest
+            SELECT gateway AS its_gateway, epoch AS its_epoch, max(sequence) AS newest FROM connections
+            WHERE {before} AND {OF_CLIENTS} GROUP BY gateway, epoch, connection
+        ) ON gateway = its_gateway AND epoch = its_epoch AND sequence = newest
         LEFT SEMI JOIN (
-            SELECT gateway_id AS of_gateway, max(gateway_epoch) AS last_epoch FROM connections WHERE {before} GROUP BY gateway_id
-        ) ON gateway_id = of_gateway AND gateway_epoch = last_epoch
+            SELECT gateway AS of_gateway, max(epoch) AS last_epoch FROM connections WHERE {before} GROUP BY gateway
+        ) ON gateway = of_gateway AND epoch = last_epoch
         WHERE {before} AND {OF_CLIENTS} AND kind <> '{Kind.CLOSED}'
     """  # noqa: S608 - numbers and times alone
 
@@ -320,8 +320,8 @@ def lifetimes(tables: Tables, span: Span) -> pa.Table:
     step_ms = step_of(span)
     from_us, to_us, step_us = span.from_ms * 1000, span.to_ms * 1000, step_ms * 1000
     before = within(Span(max(0, span.from_ms - RECORDED_EVERY_MS), span.to_ms), "timestamp")
-    still = f"gateway_epoch = last_epoch AND last >= {moment(span.to_ms - RECORDED_EVERY_MS)}"
-    ended = f"CASE WHEN closed OR NOT ({still}) THEN CAST(last AS BIGINT) ELSE {to_us - 1} END"
+    still = f"epoch = last_epoch AND last >= {moment(span.to_ms - RECORDED_EVERY_MS)}"
+    ended = f"CASE WHEN has_closed OR NOT ({still}) THEN CAST(last AS BIGINT) ELSE {to_us - 1} END"
     began = f"greatest(CAST(first AS BIGINT), {from_us})"
     begin = points(span, step_ms).start // step_ms
     sql = f"""
@@ -329,13 +329,13 @@ def lifetimes(tables: Tables, span: Span) -> pa.Table:
             SELECT {IDENTITY_COLUMNS}, {began} / {step_us} - {begin} AS first, {ended} / {step_us} - {begin} AS last
             FROM connections
             JOIN (
-                SELECT gateway_id AS its_gateway, gateway_epoch AS its_epoch, max(sequence) AS newest, min("timestamp") AS first,
-                    max("timestamp") AS last, bool_or(kind = '{Kind.CLOSED}') AS closed
-                FROM connections WHERE {before} AND {OF_CLIENTS} GROUP BY gateway_id, gateway_epoch, connection_id
-            ) ON gateway_id = its_gateway AND gateway_epoch = its_epoch AND sequence = newest
+                SELECT gateway AS its_gateway, epoch AS its_epoch, max(sequence) AS newest, min("timestamp") AS first,
+                    max("timestamp") AS last, bool_or(kind = '{Kind.CLOSED}') AS has_closed
+                FROM connections WHERE {before} AND {OF_CLIENTS} GROUP BY gateway, epoch, connection
+            ) ON gateway = its_gateway AND epoch = its_epoch AND sequence = newest
             JOIN (
-                SELECT gateway_id AS of_gateway, max(gateway_epoch) AS last_epoch FROM connections WHERE {before} GROUP BY gateway_id
-            ) ON gateway_id = of_gateway
+                SELECT gateway AS of_gateway, max(epoch) AS last_epoch FROM connections WHERE {before} GROUP BY gateway
+            ) ON gateway = of_gateway
             WHERE {before} AND {OF_CLIENTS} AND {ended} >= {from_us}
         )
         GROUP BY {IDENTITY_COLUMNS}, first, last LIMIT {MOST_LIFETIMES + 1}

@@ -60,7 +60,7 @@ class PastPush(NamedTuple):
     @property
     def software(self) -> tuple[str, str]:
         """Name and version."""
-        return self.record.client_software_name, self.record.client_software_version
+        return self.record.software_name, self.record.software_version
 
     @property
     def rank(self) -> int:
@@ -132,7 +132,7 @@ def condition(tables: Tables, span: Span, whose: Whose, table: str = "pushes") -
 
     They may not be as they are shown, and applications are no column: so all the names there are are looked at.
     """
-    columns = ("client_id", "principal", "client_address")
+    columns = ("client_id", "principal", "address")
     names = ", ".join(columns)
     there = tables.ask(table, f"SELECT {names} FROM {table} WHERE {within(span, 'timestamp')} GROUP BY {names}")  # noqa: S608 - names of columns
     meant = [row for row in zip(*(there[column].to_pylist() for column in columns), strict=True) if whose.has(*row)]
@@ -163,12 +163,12 @@ def seen_start(push: PastPush, settings: bool = False) -> Json:
     """A push as it may be shown, compared with nothing."""
     said, now = push
     return {
-        "instance_id": said.client_instance_id,
+        "instance_id": said.instance_id,
         "client_id": clean(shown(said.client_id)) if said.client_id else None,
         "principal": clean(shown(said.principal, "principal")) if said.principal else None,
-        "address": clean(said.client_address),
-        "software_name": clean(shown(said.client_software_name, "client_software_name")),
-        "software_version": clean(shown(said.client_software_version, "client_software_version")),
+        "address": clean(said.address),
+        "software_name": clean(shown(said.software_name, "software_name")),
+        "software_version": clean(shown(said.software_version, "software_version")),
         "pushed_ms": now.pushed_ms,
         "seen": now.origin != "pushed",
         "client_type": now.client_type,
@@ -210,7 +210,7 @@ def comparable(push: PastPush, earlier: Sequence[PastPush]) -> PastPush | None:
         and other.rank == push.rank
     ]
     same = [other for other in alike if other.record.client_id == push.record.client_id]
-    here = (other for other in same if other.record.client_address == push.record.client_address)
+    here = (other for other in same if other.record.address == push.record.address)
     return next(here, next(iter(same or alike), None))
 
 
@@ -226,11 +226,11 @@ _NAMED = 10
 
 _OWN_NAME = "client.id"
 
-_NAMES = "concat_ws(' ', '', client_id, principal, client_software_name)"
+_NAMES = "concat_ws(' ', '', client_id, principal, software_name)"
 
 # One name may be a producer's and a consumer's, and records of what was seen have different settings: so the newest of each kind is read,
 # as far as the number of settings, the first and the last one tell kinds apart. Whole settings would not fit into memory.
-_KIND = "client_id, principal, client_address, origin, settings, first, last"
+_KIND = "client_id, principal, address, origin, settings, first, last"
 _ROW = f"""
     SELECT "partition", "offset", "timestamp", {_KIND}, {ORDERED} FROM (
         SELECT *, cardinality(configs) AS settings, configs[1]['config_key'] AS first, configs[-1]['config_key'] AS last
@@ -297,7 +297,7 @@ def _newest(tables: Tables, span: Span, month: Span, whose: Whose) -> tuple[list
     newest: dict[tuple[Any, ...], PastPush] = {}
     for push in read:
         of = push.record
-        kind = of.client_id, of.principal, of.client_address, push.rank, push.configuration.client_type
+        kind = of.client_id, of.principal, of.address, push.rank, push.configuration.client_type
         newest[kind] = _completed(newest[kind], push) if kind in newest else push
     return list(newest.values()), found["total"][0].as_py() - len(read) if found.num_rows else 0
 
@@ -352,7 +352,7 @@ MOST_POINTS = 120
 
 _OF_INSTANCE: dict[How, str] = {"greatest": "max", "least": "min", "mean": "avg", "rate": "avg", "count": "sum"}
 _OF_ALL: dict[How, str] = {"greatest": "max", "least": "min", "mean": "avg", "rate": "sum", "count": "sum"}
-_INSTANCE = "client_instance_id, principal, client_address"
+_INSTANCE = "instance_id, principal, address"
 
 
 def client_facts(tables: Tables, span: Span, whose: Whose) -> Json:

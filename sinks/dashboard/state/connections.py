@@ -69,9 +69,9 @@ class ConnectionTable:
 
     def apply(self, record: ClientConnectionRecord, arrived_ms: int) -> bool:
         """Takes one record; ``arrived_ms`` is Kafka's time.  Returns whether anything changed."""
-        key = clean(record.cluster_id), record.broker_id, clean(record.gateway_id)
+        key = clean(record.cluster), record.broker, clean(record.gateway)
         known = self._presence.processes.get(key)
-        process = self._presence.process(key, record.gateway_epoch, arrived_ms)
+        process = self._presence.process(key, record.epoch, arrived_ms)
         if process is None:
             return False
         apply = self._by_kind.get(record.kind, self._upsert)
@@ -140,22 +140,22 @@ class ConnectionTable:
         return was_busy or bool(rates)
 
     def _close(self, process: GatewayProcess[_Open], record: ClientConnectionRecord, arrived_ms: int) -> bool:
-        if not self._presence.close(process, record.connection_id):
+        if not self._presence.close(process, record.connection):
             return False
         self.minutes.closed(arrived_ms)
-        known = process.open.pop(record.connection_id, None)
+        known = process.open.pop(record.connection, None)
         if known is not None:
             self._gone(known[1], int(record.timestamp_ms))
         return known is not None
 
     def _upsert(self, process: GatewayProcess[_Open], record: ClientConnectionRecord, arrived_ms: int) -> bool:
-        number = record.connection_id
+        number = record.connection
         if not process.takes(number, record.sequence):
             return False
         opened_ms = int(record.timestamp_ms) if record.kind == Kind.OPENED else None
         if opened_ms is not None:
             self.minutes.opened(arrived_ms)
-        tenant = tenant_of(_optional(record.principal), clean(record.client_address))
+        tenant = tenant_of(_optional(record.principal), clean(record.address))
         known = process.open.get(number)
         if known is None:
             if self._held >= self._limit and not self._make_room(tenant):
@@ -211,7 +211,7 @@ class ConnectionTable:
 def _counts(record: ClientConnectionRecord) -> Counter[Version]:
     counts: Counter[Version] = Counter()
     for each in record.counts:
-        counts[clean(each.client_software_name), clean(each.client_software_version)] += each.open_connections
+        counts[clean(each.software_name), clean(each.software_version)] += each.connections
     return counts
 
 
@@ -220,17 +220,17 @@ def _optional(text: str | None) -> str | None:
 
 
 def _opened(gateway: str, record: ClientConnectionRecord, opened_ms: int | None, seen_ms: int) -> ConnectionRow:
-    place: tuple[Any, ...] = clean(record.cluster_id), record.broker_id, gateway
+    place: tuple[Any, ...] = clean(record.cluster), record.broker, gateway
     names: tuple[Any, ...] = (
-        clean(record.listener_name),
+        clean(record.listener),
         clean(record.security_protocol),
-        clean(record.client_address),
+        clean(record.address),
         _optional(record.principal),
         _optional(record.client_id),
-        clean(record.client_software_name),
-        clean(record.client_software_version),
-        record.client_instance_id,
+        clean(record.software_name),
+        clean(record.software_version),
+        record.instance_id,
     )
     key = blake2b(repr((*place, *names)).encode(), digest_size=12).hexdigest()
-    fields = *place, record.gateway_epoch, record.connection_id, *names, opened_ms, seen_ms, key
+    fields = *place, record.epoch, record.connection, *names, opened_ms, seen_ms, key
     return ConnectionRow(*fields)

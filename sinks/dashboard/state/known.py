@@ -82,12 +82,12 @@ def push(record: TopicRecord) -> IndexedPush:
         offset=record.offset,
         pushed_ms=record.timestamp_ms,
         client_id=client_id,
-        address=clean(read.client_address),
+        address=clean(read.address),
         principal=clean(authenticated(read.principal) or ""),
         application=application_of(client_id),
-        instance=read.client_instance_id,
-        software=clean(read.client_software_name),
-        version=clean(read.client_software_version),
+        instance=read.instance_id,
+        software=clean(read.software_name),
+        version=clean(read.software_version),
         rank=rank_of(read.origin),
     )
 

@@ -30,7 +30,7 @@ def many_places(job: Fleet) -> None:
 
 def many_names(job: Fleet) -> None:
     for number in range(5):
-        job.close(job.connect(f"orders{number}x"), principal="User:a", client_id=f"orders{number}x", client_address="10.0.0.1")
+        job.close(job.connect(f"orders{number}x"), principal="User:a", client_id=f"orders{number}x", address="10.0.0.1")
 
 
 def many_gateways(job: Fleet) -> None:
@@ -106,7 +106,7 @@ def test_gauges_count_gateways_beyond_the_limit_and_say_which(monkeypatch: pytes
     assert reported is not None
     assert (reported.code, reported.failing, reported.severity) == ("OP004", True, "high")
     assert 'gateway "gw-2" of broker 1' in reported.message
-    changes = known.apply([beat(1, gateway="gw-2"), beat(1, gateway="gw-1", gateway_host="edge")], now=0.0)
+    changes = known.apply([beat(1, gateway="gw-2"), beat(1, gateway="gw-1", host="edge")], now=0.0)
     assert list(changes) == ['["c",1,"gw-1"]'], "those of the same batch that have room"
 
 

@@ -17,9 +17,9 @@ FACTS = COLUMNS[COLUMNS.index("terminating") + 1 :]
 def row(number: int, at_ms: int = NOW_MS, **changed: Any) -> dict[str, Any]:
     """One push of an instance."""
     made = {
-        "at_ms": at_ms, "cluster_id": "c", "principal": None, "client_address": "10.0.0.1", "client_instance_id": f"{number:032x}",
-        "client_kind": "producer", "client_software_name": "apache-kafka-java",
-        "client_software_version": "4.4.0", "terminating": False,
+        "at_ms": at_ms, "cluster": "c", "principal": None, "address": "10.0.0.1", "instance_id": f"{number:032x}",
+        "client_kind": "producer", "software_name": "apache-kafka-java",
+        "software_version": "4.4.0", "terminating": False,
     }  # fmt: skip
     return {**made, **dict.fromkeys(FACTS), **changed}
 
@@ -69,14 +69,12 @@ def test_a_client_that_ends_or_falls_silent_reports_no_more() -> None:
 
 
 def test_an_instance_of_another_principal_is_another_client() -> None:
-    found = samples(
-        taken(row(1), row(1, client_address="10.0.0.2"), row(1, principal="User:a"), row(1, client_address="10.0.0.3", principal="User:a"))
-    )
+    found = samples(taken(row(1), row(1, address="10.0.0.2"), row(1, principal="User:a"), row(1, address="10.0.0.3", principal="User:a")))
     assert found["instances", *JAVA] == 3
 
 
 def test_names_that_clients_choose_make_no_more_series_than_there_is_room_for() -> None:
-    many = [row(each, client_software_version=f"{each}", record_errors=1.0) for each in range(MOST_SERIES + 50)]
+    many = [row(each, software_version=f"{each}", record_errors=1.0) for each in range(MOST_SERIES + 50)]
     found = samples(taken(*many, row(1_000), row(1_001), most=1_000))
     series = [key for key in found if key[0] == "instances"]
     assert (len(series), found["instances", *JAVA], found["instances", "producer", OTHER, OTHER]) == (MOST_SERIES + 1, 2, 51)
@@ -85,7 +83,7 @@ def test_names_that_clients_choose_make_no_more_series_than_there_is_room_for() 
 
 
 def test_whoever_has_most_instances_is_left_out_first() -> None:
-    many = [row(each, client_software_version="1") for each in range(100)]
+    many = [row(each, software_version="1") for each in range(100)]
     clients = taken(*many, row(1_000, NOW_MS - 1, principal="User:few"), most=50)
     found = samples(clients)
     assert (found["instances", *JAVA], found["instances", "producer", "apache-kafka-java", "1"]) == (1, 44)

@@ -29,7 +29,7 @@ PUSHED = config_record(
     setting("linger.ms", "5", Type.LONG, default=True),
     setting("sasl.password", None, Type.PASSWORD, state=ValueState.KEY_WORD, length=7, digest=b"d" * 32),
     setting("acks", "all"),
-    client_instance_id=UUID(int=5),
+    instance_id=UUID(int=5),
 )
 COUNTED = heartbeat(7, [("java", "4", 2, 3, 1)])
 TWO_MB = b'"' + b"x" * (2 << 20) + b'"'
@@ -45,7 +45,7 @@ def put(before: bytes, after: bytes, value: bytes = PUSHED) -> bytes:
     return value.replace(before, after)
 
 
-BROKER = b'"broker_id":1'
+BROKER = b'"broker":1'
 WHY = {"reason": "custom", "length": 3}
 HOSTILE: dict[str, tuple[str, bytes | None]] = {
     "no value": ("no_value", None),
@@ -64,18 +64,18 @@ HOSTILE: dict[str, tuple[str, bytes | None]] = {
     "a version as text": ("unknown_version", put(b'"version":1', b'"version":"1"')),
     "a version that is true": ("unknown_version", put(b'"version":1', b'"version":true')),
     "a version with a fraction": ("unknown_version", put(b'"version":1', b'"version":1.0')),
-    "400 digits": ("invalid_broker_id", put(BROKER, b'"broker_id":' + b"9" * 400)),
-    "100,000 digits": ("not_json", put(BROKER, b'"broker_id":' + b"9" * 100_000)),
+    "400 digits": ("invalid_broker", put(BROKER, b'"broker":' + b"9" * 400)),
+    "100,000 digits": ("not_json", put(BROKER, b'"broker":' + b"9" * 100_000)),
     "a long name": ("invalid_client_id", changed(PUSHED, client_id="x" * 1_025)),
     "depth 100,000": ("not_json", b"[" * 100_000),
-    "depth 100,000 in a field nobody knows": ("not_json", put(BROKER, b'"broker_id":1,"new":' + b"[" * 100_000 + b"]" * 100_000)),
+    "depth 100,000 in a field nobody knows": ("not_json", put(BROKER, b'"broker":1,"new":' + b"[" * 100_000 + b"]" * 100_000)),
     "invalid UTF-8": ("not_json", put(b"orders-1", b"orders-\xff")),
-    "invalid UTF-8 in a field nobody knows": ("not_json", put(BROKER, b'"broker_id":1,"new":"\xff"')),
+    "invalid UTF-8 in a field nobody knows": ("not_json", put(BROKER, b'"broker":1,"new":"\xff"')),
     "a lone surrogate": ("not_json", put(b"orders-1", b"\\ud800")),
     "UTF-16": ("not_json", PUSHED.decode().encode("utf-16")),
     "a byte order mark": ("not_json", b"\xef\xbb\xbf" + PUSHED),
     "2 MB": ("too_large", put(b'"orders-1"', TWO_MB)),
-    "2 MB in a field nobody knows": ("too_large", put(BROKER, b'"broker_id":1,"new":' + TWO_MB)),
+    "2 MB in a field nobody knows": ("too_large", put(BROKER, b'"broker":1,"new":' + TWO_MB)),
     "too many settings": ("invalid_settings", changed(PUSHED, settings=dict.fromkeys(map(str, range(MOST_SETTINGS + 1)), "1"))),
     "60,000 wrong settings": ("invalid_settings", changed(PUSHED, settings=dict.fromkeys(map(str, range(60_000)), 1))),
 }
@@ -114,7 +114,7 @@ def test_every_setting_is_a_row_and_of_one_that_is_there_twice_the_last_comes_la
         ("sasl.password", None, ValueState.KEY_WORD, Type.PASSWORD, False, b"d" * 32, 7),
         ("acks", "all", 0, Type.STRING, False, None, 3),
     ]
-    assert (row["client_instance_id"], row["client_id"]) == (str(UUID(int=5)), "orders-1")
+    assert (row["instance_id"], row["client_id"]) == (str(UUID(int=5)), "orders-1")
 
 
 def test_what_is_said_of_keys_that_are_not_there_means_nothing() -> None:
@@ -126,7 +126,7 @@ def test_what_is_said_of_keys_that_are_not_there_means_nothing() -> None:
 @pytest.mark.parametrize(
     ("twice", "read"),
     [
-        (put(BROKER, b'"broker_id":7,"broker_id":1'), lambda record: record.broker_id == 1),
+        (put(BROKER, b'"broker":7,"broker":1'), lambda record: record.broker == 1),
         (put(b'"settings":{', b'"settings":{"acks":"0",'), lambda record: record.settings["acks"] == "all"),
     ],
 )
@@ -152,7 +152,7 @@ def test_a_reader_takes_records_with_fields_that_it_does_not_know_and_without_th
 @pytest.mark.parametrize(
     ("field", "value"),
     [
-        ("counts", [json.loads(COUNTED)["counts"][0] | {"open_connections": -1}]),
+        ("counts", [json.loads(COUNTED)["counts"][0] | {"connections": -1}]),
         ("counts", json.loads(COUNTED)["counts"] * (MOST_COUNTS + 1)),
         ("requested_versions", [[0, 1]] * 65),
         ("traffic", [[1, 2, 3]] * (MOST_CONNECTIONS + 1)),
@@ -164,7 +164,7 @@ def test_a_list_of_a_connections_record_that_is_wrong_is_the_reason(field: str, 
 
 def test_a_record_of_a_connection_has_its_lists() -> None:
     record = connection_record(3, [("java", "4", 2, 3, 1), ("go", "1", 0, 1, 1)], requested_versions=((0, 9), (18, 3)))
-    traffic = connection_record(4, kind=Kind.TRAFFIC, connection_id=-1, measured_ms=5_000, traffic=((7, 100, 2**32 - 1),))
+    traffic = connection_record(4, kind=Kind.TRAFFIC, connection=-1, measured_ms=5_000, traffic=((7, 100, 2**32 - 1),))
     row, of_traffic = decode_connections(binaries(record, traffic)).to_pylist()
     assert [tuple(each.values()) for each in row["counts"]] == [("CLIENT", "java", "4", 2, 3, 1), ("CLIENT", "go", "1", 0, 1, 1)]
     assert row["requested_versions"] == b"\0\0\0\x09\0\x12\0\x03"
@@ -188,7 +188,7 @@ def test_any_bytes_are_a_row_or_a_reason_and_rows_stay_in_order(values: list[byt
 
 def test_a_reason_never_quotes_what_was_read() -> None:
     canary = "hunter2-canary"
-    wrong: list[dict[str, Any]] = [{"cluster_id": [canary]}, {"settings": {canary: 5}}, {"types": {canary: canary}}]
+    wrong: list[dict[str, Any]] = [{"cluster": [canary]}, {"settings": {canary: 5}}, {"types": {canary: canary}}]
     for value in (canary.encode(), *(changed(PUSHED, **each) for each in wrong)):
         with pytest.raises(RecordError) as caught:
             decode(Push, value)
@@ -198,6 +198,6 @@ def test_a_reason_never_quotes_what_was_read() -> None:
 def test_the_longest_lists_fit_into_a_record() -> None:
     """20,000 connections of traffic, and 1,000 series with names of 256 characters, below what the topic takes."""
     traffic = connection_record(1, kind=Kind.TRAFFIC, traffic=((2**53, 2**32 - 1, 2**32 - 1),) * MOST_CONNECTIONS)
-    series = connection_record(1, [("n" * 256, "v" * 256, 10**6, 10**9, 10**9)] * MOST_COUNTS, listener_name="l" * 64)
+    series = connection_record(1, [("n" * 256, "v" * 256, 10**6, 10**9, 10**9)] * MOST_COUNTS, listener="l" * 64)
     assert max(len(traffic), len(series)) < MOST_BYTES - 10_000
     assert pa.compute.is_null(decode_connections(binaries(traffic, series)).field("decode_error")).to_pylist() == [True, True]

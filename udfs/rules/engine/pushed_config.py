@@ -113,7 +113,7 @@ class PushedConfig:
         self._thresholds = thresholds
         # Others saw it of a client's requests: nobody wrote its settings so, and the client runs with them.
         self.was_seen = self.record.origin in (Origin.OBSERVED, Origin.REQUEST_LOG)
-        self.software = v.software(self.record.client_software_name, self.record.client_software_version)
+        self.software = v.software(self.record.software_name, self.record.software_version)
         self._names = _names_of(self.software, tuple([each.key for each in self.settings]), complete, client_type)
         self.candidates, self.shared, self.client_type = self._names.candidates, self._names.shared, self._names.client_type
         self.keys, self.judgements, self.unknown = self._names.keys, self._names.judgements, self._names.unknown
@@ -469,7 +469,7 @@ def search_names(pushes: Iterable[PushedConfig]) -> None:
     asked: Counter[Tenant] = Counter()
 
     def in_all(push: PushedConfig) -> int:
-        tenant = tenant_of(push.record.principal, push.record.client_address)
+        tenant = tenant_of(push.record.principal, push.record.address)
         asked[tenant] += len(push.unknown)
         return asked[tenant]
 

@@ -235,7 +235,7 @@ def test_every_string_of_the_records_is_judged_as_some_table_says() -> None:
         for column in columns:
             inner = column.type.value_type if pa.types.is_list(column.type) and column.name != "written" else [column]
             there |= {each.name for each in inner if pa.types.is_string(each.type)}
-    of_ours = {"client_instance_id", "decode_error", "kind", "origin", "principal_source"}
+    of_ours = {"instance_id", "decode_error", "kind", "origin", "principal_source"}
     assert there == FIELDS.keys() | JUDGED_AS_SETTINGS | of_ours
 
 
@@ -269,10 +269,10 @@ def test_a_key_that_is_a_secret_takes_its_value_along_and_is_as_bad(secret: str)
 def test_innocent_names_stay() -> None:
     for names in (ClientNames(), ClientNames(KEY)):
         for name, version in cases(__file__, "software.txt"):
-            assert (names("client_software_name", name), names("client_software_version", version)) == (name, version)
+            assert (names("software_name", name), names("software_version", version)) == (name, version)
         assert [names("principal", each) for each in PRINCIPALS] == list(PRINCIPALS)
         assert [names("client_id", each) for each in CLIENT_IDS] == list(CLIENT_IDS)
-        for field in ("cluster_id", "gateway_id", "listener_name", "client_address", "reason"):
+        for field in ("cluster", "gateway", "listener", "address", "reason"):
             for text in ("MkU3OEVBNTcwNTJENDM2Qk", "gateway-1.example.org:9092", "CLIENT", "::ffff:10.0.0.1", "client_closed"):
                 assert names(field, text) == text
 
@@ -280,7 +280,7 @@ def test_innocent_names_stay() -> None:
 def test_a_client_id_that_looks_random_is_hidden_and_a_principal_isnt() -> None:
     """docs/specifications.md: ids that anybody may choose; a token's subject is given, and tells whose a client is."""
     assert ClientNames()("client_id", f"orders-{RANDOM}") == "[redacted]"
-    assert ClientNames()("client_software_name", f"orders-{RANDOM}") == "[redacted]"
+    assert ClientNames()("software_name", f"orders-{RANDOM}") == "[redacted]"
     assert ClientNames()("principal", RANDOM) == RANDOM
 
 
@@ -330,7 +330,7 @@ def test_nothing_that_leaves_the_gateway_has_a_clients_secret_name(secret: str) 
         for family in metrics.registry.collect() if family.name == "clientscope_gateway_names_redacted"
         for sample in family.samples if sample.name.endswith("_total")
     }  # fmt: skip
-    assert counted == dict.fromkeys(("client_id", "client_software_name", "client_software_version", "principal"), 2.0)
+    assert counted == dict.fromkeys(("client_id", "software_name", "software_version", "principal"), 2.0)
 
 
 def test_a_connection_that_a_worker_lists_again_is_known_by_what_is_recorded_of_it() -> None:
@@ -354,13 +354,13 @@ def test_no_kernel_of_the_job_and_no_reader_of_the_page_passes_a_raw_name_on(sec
     """A record that no gateway wrote, or one of an earlier release."""
     texts = [name for name in FIELDS if name != "security_protocol"]
     instance = uuid.uuid4()
-    pushes = [config_record(setting(secret, "x"), client_instance_id=instance, **{name: secret}) for name in texts
-                       if name not in ("reason", "gateway_host", "previous_software_name", "previous_software_version")]  # fmt: skip
+    pushes = [config_record(setting(secret, "x"), instance_id=instance, **{name: secret}) for name in texts
+                       if name not in ("reason", "host", "previous_software_name", "previous_software_version")]  # fmt: skip
     connections = [
         connection_record(number, [(secret, secret, 1, 1, 0)], **{name: secret})
         for number, name in enumerate(texts) if name != "digest_key_id"
     ]  # fmt: skip
-    connections += [heartbeat(50, [("java", secret, 1, 1, 0)]), connection_record(51, cluster_id=secret)]
+    connections += [heartbeat(50, [("java", secret, 1, 1, 0)]), connection_record(51, cluster=secret)]
     made = [
         pushed((NOW, each) for each in pushes),
         connected((NOW, each) for each in connections),
@@ -380,7 +380,7 @@ def test_a_setting_of_a_record_that_somebody_else_wrote_is_read_without_its_secr
 
 
 def test_unknown_is_no_name_to_judge() -> None:
-    assert ClientNames()("client_software_name", UNKNOWN) == UNKNOWN
+    assert ClientNames()("software_name", UNKNOWN) == UNKNOWN
     assert ClientNames()("client_id", None) is None
     assert sensitive_names.placeholder() == "[redacted]"
 

@@ -96,8 +96,8 @@ def test_a_clients_connections_make_one_record(observed: Observed) -> None:
     observed.wait(1)
     ((key, record),) = observed.published
     assert record.origin == Origin.OBSERVED
-    assert (record.connection_id, record.gateway_id, record.received_timestamp_ms) == (2, "gateway-1", 1_234)
-    assert key.startswith(str(record.client_instance_id))
+    assert (record.connection, record.gateway, record.received_ms) == (2, "gateway-1", 1_234)
+    assert key.startswith(str(record.instance_id))
     assert observed.taken() == [
         {
             "allow.auto.create.topics": "false", "client.id": "orders-1", "fetch.max.wait.ms": "400", "fetch.min.bytes": "7",
@@ -201,7 +201,7 @@ def test_a_name_that_comes_later_counts_from_the_beginning(observed: Observed) -
     observed.connect(1, PRODUCED, identity=replace(JAVA, software_name="unknown", software_version="unknown"))
     observed.rename(1, JAVA)
     observed.wait()
-    assert [(record.client_software_name, len(record.listed())) for _, record in observed.published] == [("apache-kafka-java", 3)]
+    assert [(record.software_name, len(record.listed())) for _, record in observed.published] == [("apache-kafka-java", 3)]
 
 
 def test_records_wait_for_the_quota_and_for_room() -> None:
@@ -242,7 +242,7 @@ def test_what_is_kept_of_one_tenant_is_bounded(monkeypatch: pytest.MonkeyPatch) 
     observed.connect(100, PRODUCED, address="10.0.0.2")
     observed.wait()
     assert observed.counts == {("settings_unread", "most_kept"): 5}
-    assert {record.client_address for _, record in observed.published} == {"10.0.0.1", "10.0.0.2"}
+    assert {record.address for _, record in observed.published} == {"10.0.0.1", "10.0.0.2"}
     observed.registry.identified(100, replace(JAVA, client_id="renamed"), 2)
     monkeypatch.setattr(observed_clients, "MOST_KEPT", 5)
     observed.clients.identified(100, observed.now_s)

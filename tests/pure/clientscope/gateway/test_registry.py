@@ -66,10 +66,10 @@ def test_the_newest_count_of_each_series_is_the_truth(history: list[tuple[str, i
         assert record.sequence == sequence
         sequence += 1
         for count in record.counts:
-            newest[count.client_software_name] = (record.sequence, count.open_connections)
-            assert count.opened_total - count.closed_total == count.open_connections >= 0
+            newest[count.software_name] = (record.sequence, count.connections)
+            assert count.opened - count.closed == count.connections >= 0
     assert {name: value for name, (_, value) in newest.items() if value} == dict(Counter(truth.values()))
-    heartbeat = {c.client_software_name: c.open_connections for r in registry.heartbeat(8, 5000) for c in r.counts}
+    heartbeat = {c.software_name: c.connections for r in registry.heartbeat(8, 5000) for c in r.counts}
     assert {name: value for name, value in heartbeat.items() if value} == dict(Counter(truth.values()))
 
 
@@ -125,12 +125,12 @@ def test_an_open_connection_is_recorded_again_every_six_hours(registry: Connecti
     registry.opened(first, "10.0.0.1", 0)
     registry.opened(second, "10.0.0.2", 1000)
     registry.identified(first, Identity("app", "kafka-python", "3.0.12"), 2000)
-    assert [r.connection_id for r in registry.present(six_hours + 1000)] == [second]
+    assert [r.connection for r in registry.present(six_hours + 1000)] == [second]
     (again,) = registry.present(six_hours + 2000)
-    assert (again.kind, again.connection_id, again.client_id) == (Kind.PRESENT, first, "app")
+    assert (again.kind, again.connection, again.client_id) == (Kind.PRESENT, first, "app")
     assert registry.present(six_hours + 3000) == []
     registry.closed(first, "client_closed", six_hours + 4000)
-    assert [r.connection_id for r in registry.present(3 * six_hours)] == [second]
+    assert [r.connection for r in registry.present(3 * six_hours)] == [second]
 
 
 def test_versions_that_a_client_requests_are_recorded_once_and_at_the_end(registry: ConnectionRegistry) -> None:
@@ -138,7 +138,7 @@ def test_versions_that_a_client_requests_are_recorded_once_and_at_the_end(regist
     assert opened.requested == b""
     used = registry.used(1, b"\0\1\0\3", 5_000)
     assert used is not None and (used.kind, used.requested, used.client_id) == (Kind.PRESENT, b"\0\1\0\3", "app")
-    assert used.counts[0].open_connections == used.counts[0].opened_total == 1
+    assert used.counts[0].connections == used.counts[0].opened == 1
     assert registry.used(1, b"\0\1\0\3", 6_000) is None, "that is known"
     assert registry.used(2, b"\0\1\0\3", 6_000) is None, "no such connection"
     renamed = registry.identified(1, Identity("app", "java", "4.5.0"), 7_000)
@@ -236,10 +236,10 @@ class Topic:
     def publish(self, record: Any, up: bool) -> None:
         self.unpublished.published(record, taken=up)
         if up and record.kind == Kind.CLOSED:
-            self.open.pop(record.connection_id, None)
-            self.closed.append(record.connection_id)
+            self.open.pop(record.connection, None)
+            self.closed.append(record.connection)
         elif up:
-            self.open[record.connection_id] = record.client_software_name
+            self.open[record.connection] = record.software_name
 
 
 def heal(topic: Topic, registry: ConnectionRegistry, up: bool, most: int) -> None:

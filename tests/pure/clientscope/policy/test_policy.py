@@ -79,7 +79,7 @@ def test_f34_names_and_keys_that_are_secrets_are_redacted_and_the_key_is_named_b
     record, _, refusal = published(
         [ClientConfig("acks", "0", 1, False), ClientConfig("sasl.password = hunter2", "", 1, False)], context=who
     )
-    assert {record.principal, record.client_id, record.client_software_name, record.client_software_version} == {"[redacted]"}
+    assert {record.principal, record.client_id, record.software_name, record.software_version} == {"[redacted]"}
     assert [config.key for config in record.listed()] == ["acks", "[redacted 2]"]
     assert refusal is not None and "setting 2 by its name (value shape)" in refusal and "hunter2" not in refusal
 

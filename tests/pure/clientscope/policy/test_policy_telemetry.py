@@ -23,7 +23,7 @@ NAMES = ClientNames()
 
 
 NOBODY = Resource()
-CLIENT = client_resource({**dict.fromkeys(ATTRIBUTES.values(), "c"), "broker_id": 1, "copied": False, "principal": None})
+CLIENT = client_resource({**dict.fromkeys(ATTRIBUTES.values(), "c"), "broker": 1, "copied": False, "principal": None})
 
 
 def redacted(data: MetricsData) -> MetricsData:

@@ -19,7 +19,7 @@ from clientscope.policy.telemetry import client_resource, record_value, redacted
 
 SECRET = "svc-AKIAIOSFODNN7EXAMPLE"
 NAMES = ClientNames()
-CLIENT = client_resource({**dict.fromkeys(ATTRIBUTES.values(), "c"), "broker_id": 1, "copied": False, "principal": None})
+CLIENT = client_resource({**dict.fromkeys(ATTRIBUTES.values(), "c"), "broker": 1, "copied": False, "principal": None})
 JAVA = metrics("org.apache.kafka.producer.a.total", "org.apache.kafka.producer.b.avg", "org.apache.kafka.producer.c.total")
 
 

@@ -32,7 +32,7 @@ def searches() -> list[Callable[[str], set[str | None]]]:
     state, every = State(), []
     at = {"client_address": "10.0.0.1", "principal": None, "listener": "CLIENT", "security_protocol": "PLAINTEXT", "opened_ms": 0}
     for number, (name, (software, version)) in enumerate(ANNOUNCED.items()):
-        state.apply([opened(number, client_id=name, client_software_name=software, client_software_version=version)])
+        state.apply([opened(number, client_id=name, software_name=software, software_version=version)])
         made = {"client_id": name, "client_name": software, "client_version": version, "inferred": None, "connection_id": 1}
         every.append(GatewayConnection(**made, **at))  # type: ignore[arg-type]
     state.live()

@@ -45,14 +45,14 @@ def test_a_connection_that_is_not_settled_does_not_count() -> None:
 
 
 def test_connections_without_a_name_count_with_the_clients_others() -> None:
-    unknown = {"client_software_name": "unknown", "client_software_version": "unknown"}
+    unknown = {"software_name": "unknown", "software_version": "unknown"}
     clients = seen((NOW - 1, record((18, 3))), (NOW, record((1, 3), **unknown)), (NOW, record((1, 2), client_id="other", **unknown)))
     assert shown(clients) == {
         "orders java": [(1, 3, NOW), (18, 3, NOW - 1)], "other unknown": [(1, 2, NOW)],
     }  # fmt: skip
     upgraded = seen((NOW - 1, record((1, 3), **unknown)), (NOW, record((18, 3))))
     assert len(shown(upgraded)) == 2, "what ended before the name was sent is an earlier client's"
-    several = seen((NOW, record((18, 3))), (NOW, record((18, 3), client_software_version="4.3.0")), (NOW, record((1, 3), **unknown)))
+    several = seen((NOW, record((18, 3))), (NOW, record((18, 3), software_version="4.3.0")), (NOW, record((1, 3), **unknown)))
     assert len(shown(several, NOW)) == 2 and len(list(several.clients(NOW))) == 3, "of two names neither is the connection's for certain"
 
 
@@ -69,8 +69,8 @@ def test_what_is_older_than_seven_days_does_not_count() -> None:
 
 
 def test_of_a_client_without_a_name_and_without_a_request_only_the_address_counts() -> None:
-    nobody = {"client_id": None, "client_software_name": "unknown", "principal": None}
-    clients = seen(*((NOW, record(client_address=f"10.0.0.{number}", **nobody)) for number in (1, 2, 2)))
+    nobody = {"client_id": None, "software_name": "unknown", "principal": None}
+    clients = seen(*((NOW, record(address=f"10.0.0.{number}", **nobody)) for number in (1, 2, 2)))
     assert (shown(clients), clients.unread(NOW)) == ({}, 2)
     assert shown(seen((NOW, record()))) == {"orders java": []}, "one with a name can be judged by its software"
 
@@ -78,11 +78,11 @@ def test_of_a_client_without_a_name_and_without_a_request_only_the_address_count
 def test_every_bound_is_counted() -> None:
     clients = SeenClients(limit=100)
     for number in range(300):
-        clients.apply(record((1, 12), principal=None, client_address=f"10.0.{number}.1"), NOW + number)
+        clients.apply(record((1, 12), principal=None, address=f"10.0.{number}.1"), NOW + number)
     clients.apply(record((1, 12), client_id="another"), NOW)
     assert len(clients) <= 100 and clients.dropped["seen_clients"] == 301 - len(clients)
     for number in range(MOST_UNREAD + 5):
-        clients.apply(record(client_id=None, client_software_name="unknown", client_address=str(number)), NOW)
+        clients.apply(record(client_id=None, software_name="unknown", address=str(number)), NOW)
     assert clients.unread(NOW) == MOST_UNREAD and clients.dropped["unread_addresses"] == 5
     for number in range(MOST_LISTS + 3):
         clients.apply(record((0, number % 7), (1, number), client_id="many"), NOW + number)
@@ -92,7 +92,7 @@ def test_every_bound_is_counted() -> None:
 
 
 def test_a_copy_stays_as_it_was() -> None:
-    clients = seen((NOW - 9, record((1, 3))), (NOW - 9, record(client_id=None, client_software_name="unknown")))
+    clients = seen((NOW - 9, record((1, 3))), (NOW - 9, record(client_id=None, software_name="unknown")))
     copied = clients.copy()
     clients.apply(record((1, 12)), NOW)
     assert shown(copied) == {"orders java": [(1, 3, NOW - 9)]} and copied.unread(NOW) == 1 and copied.first_ms == NOW - 9
@@ -108,5 +108,5 @@ def test_one_principal_can_not_push_out_the_others() -> None:
 
 @given(st.text(max_size=300), st.none() | st.text(max_size=300))
 def test_names_are_bounded(name: str, client_id: str | None) -> None:
-    for key, _ in seen((NOW, record(client_software_name=name, client_id=client_id))).clients(NOW):
+    for key, _ in seen((NOW, record(software_name=name, client_id=client_id))).clients(NOW):
         assert all(len(part) <= 256 for part in every(key))

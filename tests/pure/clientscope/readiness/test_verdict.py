@@ -95,13 +95,13 @@ def judged(*records: tuple[int, Any], **changes: Any) -> list[JudgedClient]:
 
 
 def test_the_release_is_that_of_the_clients_cluster() -> None:
-    old = record((18, 0), (1, 3), client_software_name="librdkafka", client_software_version="1.0.0", cluster_id="d")
+    old = record((18, 0), (1, 3), software_name="librdkafka", software_version="1.0.0", cluster="d")
     assert [each.verdict.readiness for each in judged((NOW, old))] == ["unknown"]
     assert [each.verdict.readiness for each in judged((NOW, old), releases={"d": "3.9.2"})] == ["breaks"]
 
 
 def test_a_client_of_which_nothing_is_known_but_its_software_is_judged_by_that() -> None:
-    java = {"client_software_name": "apache-kafka-java", "client_software_version": "3.9.0"}
+    java = {"software_name": "apache-kafka-java", "software_version": "3.9.0"}
     assert [each.verdict.readiness for each in judged((NOW, record(**java)))] == ["fine"]
     assert [each.verdict.readiness for each in judged((NOW, record()))] == ["unknown"]
 

@@ -20,7 +20,7 @@ HOSTILE = "a\x1b[31mb[red]c"
 HOUR_MS = 3_600_000
 SECRET = setting("sasl.jaas.config", None, state=ValueState.KEY_INFIX, length=90, digest=b"\xab" * 32)
 KEY = client_key("c", None, "10.0.0.1", INSTANCE, "", 0, 0)
-WHO = {"client_instance_id": INSTANCE, "client_software_name": "apache-kafka-java", "client_software_version": "2.8.1"}
+WHO = {"instance_id": INSTANCE, "software_name": "apache-kafka-java", "software_version": "2.8.1"}
 
 
 @pytest.fixture(scope="module")
@@ -38,11 +38,11 @@ def page() -> Iterator[str]:
     ]
     state = live(
         opened(1, **WHO),
-        opened(2, client_id="twice", client_address="10.0.0.2", client_software_name="go", client_software_version="1.0"),
-        opened(3, client_id="twice", client_address="10.0.0.3", client_software_name="go", client_software_version="1.0"),
-        opened(4, client_id=HOSTILE, client_address="10.0.0.4", client_software_name=HOSTILE, client_software_version="1.0"),
-        opened(5, client_id="gone", client_address="10.0.0.5"),
-        opened(6, client_id="gone", client_address="10.0.0.5", kind=Kind.CLOSED, connection_id=5, at_ms=NOW_MS - 30_000),
+        opened(2, client_id="twice", address="10.0.0.2", software_name="go", software_version="1.0"),
+        opened(3, client_id="twice", address="10.0.0.3", software_name="go", software_version="1.0"),
+        opened(4, client_id=HOSTILE, address="10.0.0.4", software_name=HOSTILE, software_version="1.0"),
+        opened(5, client_id="gone", address="10.0.0.5"),
+        opened(6, client_id="gone", address="10.0.0.5", kind=Kind.CLOSED, connection=5, at_ms=NOW_MS - 30_000),
         *pushes,
         result(1, rules=["AN101"], instance_id=str(INSTANCE), software_name="apache-kafka-java", software_version="2.8.1"),
         found(1, message="acks=1 may lose records", use_instead="acks=all"),

@@ -31,9 +31,9 @@ SECRET = "0123456789abcdef0123"
 
 
 def records() -> Iterator[TopicRecord]:
-    yield opened(1, client_software_name="java", client_software_version="2.8.1")
-    yield opened(2, client_id="other", client_address="10.0.0.2", client_software_name="java", client_software_version="4.4.0")
-    yield opened(3, client_id=HOSTILE, client_address="10.0.0.3", client_software_name="go", client_software_version="1.0")
+    yield opened(1, software_name="java", software_version="2.8.1")
+    yield opened(2, client_id="other", address="10.0.0.2", software_name="java", software_version="4.4.0")
+    yield opened(3, client_id=HOSTILE, address="10.0.0.3", software_name="go", software_version="1.0")
     yield pushed(0)
     yield result(0, rules=["AN101"])
     yield found(1)

@@ -34,7 +34,7 @@ def test_facts_are_numbers_and_count_what_they_say(tmp_path: Path) -> None:
     append(tmp_path, CONFIGS, [config_record(setting("acks", "all"), setting("k" * 99, "four"), redacted), config_record()])
     counts = [("java", "4", 2, 1, 0), ("java", "3", 1, 1, 0)]
     gateways = [("c", "g"), ("c", "h"), ("d", "g"), ("c", "g")]
-    records = [connection_record(number, counts[number:], cluster_id=c, gateway_id=g) for number, (c, g) in enumerate(gateways)]
+    records = [connection_record(number, counts[number:], cluster=c, gateway=g) for number, (c, g) in enumerate(gateways)]
     append(tmp_path, CONNECTIONS, records)
     of_pushes, of_connections = (of(tmp_path, topic).facts for topic in (CONFIGS, CONNECTIONS))
     assert all(pa.types.is_integer(field.type) for field in (*of_pushes.schema, *of_connections.schema))
@@ -95,7 +95,7 @@ def test_columns_that_name_a_client_are_not_read(tmp_path: Path, monkeypatch: py
     append(tmp_path, CONFIGS, pushes())
     of(tmp_path, CONFIGS)
     names = {path.split(".")[0] for path in asked[0]}
-    assert names == {"partition", "offset", "timestamp", "received_timestamp_ms", "digest_key_id", "configs"}
+    assert names == {"partition", "offset", "timestamp", "received_ms", "digest_key_id", "configs"}
 
 
 def test_the_rate_is_that_of_the_last_hour_by_kafkas_clock() -> None:

@@ -80,9 +80,9 @@ class Week(Fleet):
 
     def _pushes(self, client: int) -> None:
         gateway, connection, names = self._running[client]
-        at = {"gateway_id": gateway.place.gateway_id, "gateway_epoch": gateway.place.gateway_epoch, "client_address": f"10.0.0.{client}"}
+        at = {"gateway": gateway.place.gateway_id, "epoch": gateway.place.gateway_epoch, "address": f"10.0.0.{client}"}
         assert names.client_id and names.instance_id
-        said = {"settings": self._chance.choice(CONFIGURATIONS), "client_software_version": names.software_version}
+        said = {"settings": self._chance.choice(CONFIGURATIONS), "software_version": names.software_version}
         self.push(names.client_id, connection, names.instance_id.int, **said, **at)
         self.later(SECOND)
 

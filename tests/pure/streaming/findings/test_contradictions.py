@@ -52,7 +52,7 @@ def test_what_is_the_same_or_cannot_be_compared_is_none(seen: dict[str, str]) ->
 
 
 def test_values_are_compared_in_kafkas_spelling_and_as_the_library_uses_them() -> None:
-    librdkafka = {"client_software_name": "librdkafka", "client_software_version": "2.6.0"}
+    librdkafka = {"software_name": "librdkafka", "software_version": "2.6.0"}
     pushed = {"request.required.acks": "-1", "compression.codec": "lz4", "linger.ms": "5"}
     assert found(pushed, {"acks": "all", "compression.type": "lz4"}, **librdkafka) == []
     assert found(pushed, {"acks": "1", "compression.type": "lz4"}, **librdkafka) == ["acks: all by the client, 1 in its requests"]

@@ -55,7 +55,7 @@ def invent(fleet: Fleet, count: int, *, principal: str | None = MALLORY, first: 
     Braces in settings' values stand for the number.
     """
     settings = changes.pop("settings", WRONG)
-    same = {"client_address": "10.6.6.6", "principal": principal, **changes}
+    same = {"address": "10.6.6.6", "principal": principal, **changes}
     fleet.push_all(
         {
             "client": f"app{each}x", "connection": 1_000_000 + each, "instance": 1_000_000 + each,

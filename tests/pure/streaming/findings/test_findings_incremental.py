@@ -47,7 +47,7 @@ class Histories(RuleBasedStateMachine):
     @rule(names=st.sampled_from(NAMES), address=st.sampled_from(ADDRESSES))
     def connects(self, names: tuple[str, str | None], address: str) -> None:
         connection = self.fleet.connect(*names, address, self.epoch)
-        self.connections.append((connection, {"client_id": names[0], "principal": names[1], "client_address": address}))
+        self.connections.append((connection, {"client_id": names[0], "principal": names[1], "address": address}))
 
     @rule(which=st.integers(0, 30), instance=st.sampled_from(INSTANCES), pushed=st.sampled_from(PUSHED), group=st.sampled_from(("", "g")))
     def pushes(self, which: int, instance: int | None, pushed: dict[str, str], group: str) -> None:
@@ -58,7 +58,7 @@ class Histories(RuleBasedStateMachine):
         if self.closed.get(number, self.fleet.now) < self.fleet.now - MINUTE:
             return
         given = {**pushed, "group.id": group} if group else pushed
-        self.fleet.push(connection=number, instance=instance, settings=given, gateway_epoch=self.epoch, **identity)
+        self.fleet.push(connection=number, instance=instance, settings=given, epoch=self.epoch, **identity)
 
     @rule(which=st.integers(0, 30))
     def leaves(self, which: int) -> None:
@@ -166,7 +166,7 @@ def test_places_clients_and_connections_that_make_room_leave_the_counts_right(mo
     monkeypatch.setattr(engine, "CONNECTIONS_PER_CLIENT", 1)
     fleet = Fleet(most_clients=2 * most)
     for number in range(5 * most):
-        fleet.client(number + 1, (LEAK, TWICE)[number % 2], f"app{number % (3 * most)}x", client_address=f"10.0.0.{number}")
+        fleet.client(number + 1, (LEAK, TWICE)[number % 2], f"app{number % (3 * most)}x", address=f"10.0.0.{number}")
         fleet.later(SECOND)
         pushes = [push for application in fleet.engine.clients.applications.values() for push in application.clients.values()]
         live = {push.client for push in pushes if fleet.engine.clients.is_live(push.client)}

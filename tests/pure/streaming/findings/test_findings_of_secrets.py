@@ -26,9 +26,9 @@ def close(fleet: Fleet, finding: Finding, resolution: Resolution) -> None:
 
 def test_the_same_secret_in_several_places_is_one_finding_with_all_of_them(fleet: Fleet) -> None:
     fleet.client(1, LEAK)
-    fleet.client(2, {"db.password": SECRET}, "web-1", client_address="10.0.0.2")
-    fleet.client(3, {"db.password": SECRET}, "web-2", client_address="10.0.0.3")
-    fleet.client(4, {"db.password": "another-canary"}, "etl", client_address="10.0.0.4")
+    fleet.client(2, {"db.password": SECRET}, "web-1", address="10.0.0.2")
+    fleet.client(3, {"db.password": SECRET}, "web-2", address="10.0.0.3")
+    fleet.client(4, {"db.password": "another-canary"}, "etl", address="10.0.0.4")
     fleet.write()
     first, second = fleet.findings("SK001")
     assert [(place.application.client_id, place.key, place.clients) for place in first.places] == [
@@ -53,7 +53,7 @@ def test_who_does_not_authenticate_is_kafkas_anonymous_in_what_is_found(fleet: F
 def test_it_says_how_far_it_got(fleet: Fleet) -> None:
     fleet.client(1, LEAK)
     redacted = setting("sasl.password", None, state=ValueState.KEY_PREFIX, length=9, digest=b"d" * 32)
-    fleet.push("web-1", instance=2, settings=[redacted], gateway_id="gw-7")
+    fleet.push("web-1", instance=2, settings=[redacted], gateway="gw-7")
     fleet.write()
     reaches = {finding.clients[0].client_id: finding.reach for finding in fleet.findings("SK001")}
     raw, kept_back = reaches["orders-1"], reaches["web-1"]
@@ -110,7 +110,7 @@ def test_what_only_looks_random_alerts_nobody(fleet: Fleet) -> None:
     fleet.write()
     found = fleet.one("SK004")
     assert (found.state, found.confidence, found.alert) == ("open", "low", None)
-    fleet.client(2, {"acks": "0"}, "web", client_address="10.0.0.2")
+    fleet.client(2, {"acks": "0"}, "web", address="10.0.0.2")
     fleet.write()
     assert fleet.findings()[-1].code == "SK004", "what is sure comes first"
 
@@ -141,8 +141,8 @@ def test_who_is_connected_anew_with_a_secret_that_had_stopped_has_it_for_ten_min
 
 def test_f34_a_secret_within_a_key_is_a_finding_that_names_it_by_its_digest(fleet: Fleet) -> None:
     fleet.client(1, {"sasl.password = hunter2-canary": "", "acks": "all", "password=third-canary": ""}, "orders")
-    fleet.client(2, {"sasl.password = other-canary": ""}, "etl", client_address="10.0.0.2")
-    fleet.client(3, {"sasl.password = hunter2-canary": "!"}, "etl-b", client_address="10.0.0.3")
+    fleet.client(2, {"sasl.password = other-canary": ""}, "etl", address="10.0.0.2")
+    fleet.client(3, {"sasl.password = hunter2-canary": "!"}, "etl-b", address="10.0.0.3")
     fleet.write()
     found = {finding.settings[0].digest: finding for finding in fleet.findings("SK002")}
     assert len(found) == 3, "as many as there are secrets, though all values are alike"

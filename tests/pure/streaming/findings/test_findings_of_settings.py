@@ -90,7 +90,7 @@ def test_what_could_not_be_judged_resolves_nothing(fleet: Fleet) -> None:
 
 def test_a_fleet_with_one_mistake_is_one_finding_with_a_count_and_one_alert(fleet: Fleet) -> None:
     for number in range(30):
-        fleet.client(number + 1, BAD, f"orders-{number}", client_address=f"10.0.0.{number}")
+        fleet.client(number + 1, BAD, f"orders-{number}", address=f"10.0.0.{number}")
         if number % 10 == 0:
             fleet.later(20)
     fleet.later()
@@ -150,7 +150,7 @@ def test_one_of_two_of_the_same_name_is_forgotten_an_hour_after_it_has_left(flee
 
 def test_a_client_that_has_gone_is_forgotten_after_an_hour_and_what_it_had_wrong_is_not(fleet: Fleet) -> None:
     gone = fleet.client(1, BAD)
-    fleet.client(2, BAD, "web-1", client_address="10.0.0.2")
+    fleet.client(2, BAD, "web-1", address="10.0.0.2")
     fleet.close(gone)
     fleet.later(2 * HOUR)
     assert fleet.engine.sizes()["clients"] == 1, "who is connected is kept"
@@ -199,8 +199,8 @@ def test_a_pushing_client_whose_connection_was_idle_is_there_although_its_reques
 def test_a_client_that_several_gateways_have_seen_counts_once_until_none_sees_it(fleet: Fleet) -> None:
     connection = fleet.connect()
     for instance, gateway in ((7, "g"), (8, "other")):
-        fleet.seen(BAD, connection, instance, gateway_id=gateway)
-    fleet.client(9, BAD, "orders-2", client_address="10.0.0.2", origin=Origin.OBSERVED)
+        fleet.seen(BAD, connection, instance, gateway=gateway)
+    fleet.client(9, BAD, "orders-2", address="10.0.0.2", origin=Origin.OBSERVED)
     fleet.later(SECOND)
     found = fleet.one("AN101")
     assert (found.client_count, sorted(str(each.client_id) for each in found.clients)) == (2, ["orders-1", "orders-2"])

@@ -23,20 +23,20 @@ def apps(fleet: Fleet, number: int, **changes: object) -> None:
     """So many applications, each with one client."""
     for index in range(number):
         name = "app" + "abcdefghijklmnopqrstuvwxyz"[index]
-        fleet.client(100 + index, SETTINGS, name, client_address=f"10.0.1.{index}", **changes)
+        fleet.client(100 + index, SETTINGS, name, address=f"10.0.1.{index}", **changes)
 
 
 def test_instances_that_differ_are_reported_once_no_more_of_them_start(fleet: Fleet) -> None:
     for number in range(3):
         settings = SETTINGS | {"linger.ms": "0" if number == 2 else "5", "client.id": f"orders-{number}"}
-        fleet.client(number + 1, settings, f"orders-{number}", client_address=f"10.0.0.{number}")
+        fleet.client(number + 1, settings, f"orders-{number}", address=f"10.0.0.{number}")
     fleet.later(5 * MINUTE)
     assert not fleet.findings("AN310"), "a rollout may be under way"
     fleet.later(6 * MINUTE)
     found = fleet.one("AN310")
     assert (found.state, found.client_count) == ("open", 3)
     assert found.evidence == ["linger.ms: 5 on 2 clients, 0 on 1 client"]
-    fleet.push("orders-2", instance=3, settings=SETTINGS, client_address="10.0.0.2")
+    fleet.push("orders-2", instance=3, settings=SETTINGS, address="10.0.0.2")
     fleet.later(15 * MINUTE)
     assert fleet.state("AN310") == "resolved"
 
@@ -47,7 +47,7 @@ def test_difference_within_two_releases_reads_the_same_in_whatever_order_they_ca
         fleet = Fleet()
         for number, release in enumerate(releases * 2):
             acks = "all" if number < 2 else "0" if release == "4.0.0" else "1"
-            names = {"client_address": f"10.0.0.{number}", "client_software_version": release}
+            names = {"address": f"10.0.0.{number}", "software_version": release}
             fleet.client(number + 1, SETTINGS | {"acks": acks}, f"orders-{number}", **names)
         fleet.later(11 * MINUTE)
         said.append(fleet.one("AN310").evidence)
@@ -56,7 +56,7 @@ def test_difference_within_two_releases_reads_the_same_in_whatever_order_they_ca
 
 def test_members_of_a_group_are_compared_whatever_their_client_id(fleet: Fleet) -> None:
     for name, value in (("a", "100"), ("b", "500")):
-        fleet.client(ord(name), {"group.id": "g", "max.poll.records": value}, name, client_address=f"10.0.0.{ord(name)}")
+        fleet.client(ord(name), {"group.id": "g", "max.poll.records": value}, name, address=f"10.0.0.{ord(name)}")
     fleet.later(11 * MINUTE)
     found = fleet.one("AN310")
     assert (found.application.group, found.application.client_id) == ("g", None)
@@ -64,8 +64,8 @@ def test_members_of_a_group_are_compared_whatever_their_client_id(fleet: Fleet) 
 
 def test_other_releases_and_clients_that_are_gone_are_not_compared(fleet: Fleet) -> None:
     fleet.client(1, SETTINGS)
-    fleet.client(2, SETTINGS | {"acks": "1"}, "orders-2", client_software_version="3.9.0", client_address="10.0.0.2")
-    gone = fleet.client(3, SETTINGS | {"acks": "0"}, "orders-3", client_address="10.0.0.3")
+    fleet.client(2, SETTINGS | {"acks": "1"}, "orders-2", software_version="3.9.0", address="10.0.0.2")
+    gone = fleet.client(3, SETTINGS | {"acks": "0"}, "orders-3", address="10.0.0.3")
     fleet.close(gone)
     fleet.later(11 * MINUTE)
     assert not fleet.findings("AN310")
@@ -110,8 +110,8 @@ def test_an_application_that_is_alone_with_a_value_or_with_an_old_release(fleet:
     apps(fleet, others)  # few applications are no fleet
     fleet.client(1, SETTINGS | {"acks": "0", "linger.ms": "9999", "batch.size": "2", "client.dns.lookup": "x"}, "odd")
     two = SETTINGS | {"batch.size": "1"}
-    fleet.client(2, two, "old", client_software_version="2.1.0", client_address="10.0.0.2")
-    fleet.client(3, two | {"linger.ms": "1"}, "new", client_software_version="9.0.0", client_address="10.0.0.3")
+    fleet.client(2, two, "old", software_version="2.1.0", address="10.0.0.2")
+    fleet.client(3, two | {"linger.ms": "1"}, "new", software_version="9.0.0", address="10.0.0.3")
     fleet.later(10 * SECOND)
     found = [each for each in fleet.findings() if each.code in ("AN402", "AN403")]
     acks, linger = "acks: 0 here alone, all in 19 of 20 applications", "linger.ms: {} here alone, 5 in 18 of 20 applications"
@@ -129,7 +129,7 @@ def closes(fleet: Fleet, addresses: Iterable[str], every_ms: int = SECOND, reads
     """Connections of one application from these addresses are closed, one after the other; the records are read so often."""
     closed = {"kind": Kind.CLOSED, "principal": "User:a", "client_id": "batch-1", **fields}
     records = [
-        (fleet.now + number * every_ms, connection_record(number, connection_id=1_000 + number, client_address=address, **closed))
+        (fleet.now + number * every_ms, connection_record(number, connection=1_000 + number, address=address, **closed))
         for number, address in enumerate(addresses)
     ]
     for _ in range(reads):
@@ -139,7 +139,7 @@ def closes(fleet: Fleet, addresses: Iterable[str], every_ms: int = SECOND, reads
 
 
 def test_a_client_that_reconnects_in_a_storm_and_ends_it(fleet: Fleet) -> None:
-    closes(fleet, ["10.0.0.1"] * 150, client_software_name="librdkafka", client_software_version="2.6.1")
+    closes(fleet, ["10.0.0.1"] * 150, software_name="librdkafka", software_version="2.6.1")
     found = fleet.one("AN404")
     assert (found.application.client_id, found.state, found.severity) == ("batch", "open", "medium")
     assert found.evidence == [
@@ -156,7 +156,7 @@ def test_a_client_that_reconnects_in_a_storm_and_ends_it(fleet: Fleet) -> None:
 def test_closings_five_minutes_apart_are_no_storm_in_either_order(fleet: Fleet, minutes: tuple[int, int]) -> None:
     for minute in minutes:
         fleet.now = NOW + minute * MINUTE
-        closes(fleet, ["10.0.0.1"] * 60, every_ms=0, gateway_id=f"gw-{minute}")
+        closes(fleet, ["10.0.0.1"] * 60, every_ms=0, gateway=f"gw-{minute}")
     assert not fleet.findings("AN404")
 
 
@@ -190,7 +190,7 @@ def test_a_profile_switches_them_off_and_sets_their_limits() -> None:
     profile = Profile("p", off=frozenset({"AN401"}), limits={"AN310": {"minutes": 1.0}})
     fleet = Fleet(thresholds=Thresholds((profile,)))
     for instance in (1, 2):
-        fleet.client(instance, SETTINGS | {"linger.ms": str(instance)}, f"orders-{instance}", client_address=f"10.0.0.{instance}")
+        fleet.client(instance, SETTINGS | {"linger.ms": str(instance)}, f"orders-{instance}", address=f"10.0.0.{instance}")
         fleet.later()
     fleet.later(10 * SECOND)
     assert not fleet.findings("AN401")

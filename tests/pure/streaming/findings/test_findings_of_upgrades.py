@@ -19,14 +19,14 @@ NEW = ((18, 3), (3, 9), (0, 9), (1, 12))
 
 def uses(fleet: Fleet, connection: int, *versions: tuple[int, int], kind: Kind = Kind.PRESENT, **changes: Any) -> None:
     """A connection's record with the versions that its client requested."""
-    fields = {"principal": "User:a", "client_id": "orders-1", "client_address": "10.0.0.1", **changes}
+    fields = {"principal": "User:a", "client_id": "orders-1", "address": "10.0.0.1", **changes}
     fleet._happens(connection, kind, 1, **fields, requested_versions=tuple(versions))
 
 
 def test_an_application_that_breaks_is_a_finding_until_it_is_upgraded(fleet: Fleet) -> None:
     first = fleet.client(1)
     uses(fleet, first, *OLD)
-    uses(fleet, fleet.client(2, client="orders-2", client_address="10.0.0.2"), *NEW, client_id="orders-2", client_address="10.0.0.2")
+    uses(fleet, fleet.client(2, client="orders-2", address="10.0.0.2"), *NEW, client_id="orders-2", address="10.0.0.2")
     fleet.later(10 * SECOND)
     found = fleet.one("AN309")
     assert (found.state, found.severity, found.application.client_id) == ("open", "medium", "orders")
@@ -95,8 +95,8 @@ def test_the_target_is_the_profiles(profile: Profile, fires: bool) -> None:
 
 def test_one_application_has_one_finding_with_a_line_for_each_kind_of_client(fleet: Fleet) -> None:
     for number in range(30):
-        software = {"client_software_name": "made", "client_software_version": str(number)} if number >= 3 else {}
-        names = {"client_id": f"orders-{number}", "client_address": f"10.0.0.{number}", **software}
+        software = {"software_name": "made", "software_version": str(number)} if number >= 3 else {}
+        names = {"client_id": f"orders-{number}", "address": f"10.0.0.{number}", **software}
         uses(fleet, fleet.connect(f"orders-{number}", address=f"10.0.0.{number}"), *OLD, **names)
     fleet.later(10 * SECOND)
     found = fleet.one("AN309")

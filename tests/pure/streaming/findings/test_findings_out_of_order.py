@@ -196,7 +196,7 @@ def test_client_is_kept_for_an_hour_after_it_left_however_partitions_are_read(gr
 
 
 def test_client_has_not_left_that_has_a_connection_which_was_read_late(fleet: Fleet) -> None:
-    names = {"principal": "User:a", "client_id": "orders-1", "client_address": "10.0.0.1"}
+    names = {"principal": "User:a", "client_id": "orders-1", "address": "10.0.0.1"}
     first = fleet.connect()
     fleet.now += MINUTE
     fleet.close(first, **names)
@@ -206,7 +206,7 @@ def test_client_has_not_left_that_has_a_connection_which_was_read_late(fleet: Fl
 
 
 def test_secret_that_was_overtaken_was_pushed(engine: FindingsEngine) -> None:
-    corrected = config_record(setting("acks", "all"), client_id="app-1", client_instance_id=UUID(int=1))
+    corrected = config_record(setting("acks", "all"), client_id="app-1", instance_id=UUID(int=1))
     engine.apply(pushed([(NOW + SECOND, corrected)], begin=1), overtake=True)
     engine.apply(pushes_of(1, NOW, "hunter2-canary"))
     (leak,) = [record for record in engine.changes(NOW + MINUTE).values() if record and record.code == "SK001"]
@@ -217,11 +217,11 @@ def test_secret_that_was_overtaken_was_pushed(engine: FindingsEngine) -> None:
 @pytest.mark.parametrize(("back_ms", "newest"), [(10, 0), (-10, 1)])
 def test_what_overtakes_makes_nothing_newer_that_is_before_it(engine: FindingsEngine, back_ms: int, newest: int) -> None:
     """Of two instances of the same names the newer one is connected."""
-    names = {"principal": "User:a", "client_id": "app", "client_address": "10.0.0.1"}
-    engine.apply(connected([(NOW, connection_record(1, kind=Kind.PRESENT, connection_id=7, gateway_epoch=1, **names))]))
+    names = {"principal": "User:a", "client_id": "app", "address": "10.0.0.1"}
+    engine.apply(connected([(NOW, connection_record(1, kind=Kind.PRESENT, connection=7, epoch=1, **names))]))
     engine.apply(pushed([(NOW + MINUTE, config_record(setting("acks", "all"), client_id="other"))], begin=1), overtake=True)
     for partition, at_ms in enumerate([NOW, NOW - back_ms]):
-        instance = {"client_instance_id": UUID(int=partition + 1), "connection_id": partition, "gateway_epoch": 1}
+        instance = {"instance_id": UUID(int=partition + 1), "connection": partition, "epoch": 1}
         engine.apply(pushed([(at_ms, config_record(setting("acks", "all"), **names, **instance))], partition=partition))
     engine.changes(NOW + 30 * MINUTE)
     assert [push.partition for push in engine.clients.all() if engine.clients.is_live(push.client)] == [newest]
@@ -259,13 +259,11 @@ def test_newest_of_several_of_the_same_names_counts_as_connected(engine: Finding
     """An application restarts as another instance, just after the clock of the leader of its topic has gone back."""
     if not overtakes:
         engine.changes(NOW)
-    names = {"principal": "User:a", "client_id": "app", "client_address": "10.0.0.1"}
-    opened = connection_record(1, kind=Kind.PRESENT, connection_id=7, gateway_epoch=1, **names)
+    names = {"principal": "User:a", "client_id": "app", "address": "10.0.0.1"}
+    opened = connection_record(1, kind=Kind.PRESENT, connection=7, epoch=1, **names)
     engine.apply(connected([(NOW, opened)]))
     for offset, at_ms in enumerate([NOW, NOW + 10 - back_ms]):
-        record = config_record(
-            setting("acks", "all"), client_instance_id=UUID(int=offset + 1), connection_id=offset, gateway_epoch=1, **names
-        )
+        record = config_record(setting("acks", "all"), instance_id=UUID(int=offset + 1), connection=offset, epoch=1, **names)
         engine.apply(pushed([(at_ms, record)], begin=offset), overtake=overtakes and not offset)
         engine.changes(NOW)
     engine.changes(NOW + 2 * HOUR)
@@ -319,7 +317,7 @@ def test_of_two_pushes_of_one_moment_the_same_one_is_named_in_any_order(keys: tu
     for reverse in (False, True):
         records = Records([])
         for number, key in enumerate(keys):
-            record = config_record(setting(key, "hunter2-canary"), client_id=f"app-{'ab'[number]}", client_instance_id=UUID(int=number + 1))
+            record = config_record(setting(key, "hunter2-canary"), client_id=f"app-{'ab'[number]}", instance_id=UUID(int=number + 1))
             records.written += pushed([(records.now, record)], begin=number)
         job = Job(records.written[::-1] if reverse else records.written, random.Random(0))  # noqa: S311  # an order, no secret
         job.read_what_is_new()
@@ -330,7 +328,7 @@ def test_of_two_pushes_of_one_moment_the_same_one_is_named_in_any_order(keys: tu
 
 def pushes_of(instance: int, at_ms: int, value: str, partition: int = 0) -> list[PushResult]:
     """What the engine gets of one push of a secret."""
-    record = config_record(setting("sasl.password", value), client_id=f"app-{instance}", client_instance_id=UUID(int=instance))
+    record = config_record(setting("sasl.password", value), client_id=f"app-{instance}", instance_id=UUID(int=instance))
     return pushed([(at_ms, record)], partition=partition)
 
 

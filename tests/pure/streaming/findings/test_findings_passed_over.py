@@ -20,7 +20,7 @@ from streaming.findings.engine import FindingsEngine
 from streaming.findings.entry import Policy
 
 OF_PUSH = "Record 7 of partition 0 of clientscope.configs"
-WHO = {"principal": "User:a", "client_address": "10.0.0.1"}
+WHO = {"principal": "User:a", "address": "10.0.0.1"}
 
 
 NO_KEY = (FiredRule("SK001", "", "high", "", ({"hunter2-canary": 1},)),)

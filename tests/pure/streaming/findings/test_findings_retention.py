@@ -58,14 +58,14 @@ class Topics:
     def push(self, connection: int, instance: int | None, principal: str | None = "User:a", **fields: Any) -> str:
         """A client pushes; returns its record's key."""
         instance_id = None if instance is None else UUID(int=instance)
-        key = client_key("c", principal, fields.get("client_address", "127.0.0.1"), instance_id, "g", 1, connection)
-        made = {"connection_id": connection, "client_instance_id": instance_id, "principal": principal, "gateway_epoch": 1, **fields}
+        key = client_key("c", principal, fields.get("address", "127.0.0.1"), instance_id, "g", 1, connection)
+        made = {"connection": connection, "instance_id": instance_id, "principal": principal, "epoch": 1, **fields}
         self.append(key, config_record(setting("acks", "all"), **made))
         return key
 
     def event(self, kind: Kind, connection: int, instance: int | None = None, principal: str | None = "User:a", **fields: Any) -> None:
         instance_id = None if instance is None else UUID(int=instance)
-        made = {"connection_id": connection, "client_instance_id": instance_id, "principal": principal, "client_id": "orders-1", **fields}
+        made = {"connection": connection, "instance_id": instance_id, "principal": principal, "client_id": "orders-1", **fields}
         self._sequence += 1
         self.events.append((self.now, connection_record(self._sequence, kind=kind, **made)))
         self.job.apply(connected(self.events[-1:]))
@@ -264,7 +264,7 @@ def test_f40_clients_are_forgotten_though_the_clock_was_set_back(topics: Topics,
 
 def test_f29_what_the_client_says_of_the_time_is_not_asked(topics: Topics) -> None:
     """F29: the record's own time may be 1970 or 2100; Kafka's counts."""
-    keys = {topics.push(number, number, received_timestamp_ms=at) for number, at in enumerate((0, -1, 4_102_444_800_000), 1)}
+    keys = {topics.push(number, number, received_ms=at) for number, at in enumerate((0, -1, 4_102_444_800_000), 1)}
     assert topics.later(29 * DAY_MS) == []
     assert set(topics.later(2 * DAY_MS)) == keys
 
@@ -320,7 +320,7 @@ def test_f44_all_together_have_so_many_records_and_no_more(topics: Topics, monke
     monkeypatch.setattr(retention, "MOST_KEPT", 13)
     victims = {topics.push(number, number, principal="User:victim") for number in range(1, 5)}
     for number in range(1_000, 1_020):
-        topics.push(number, number, principal=None, client_address=f"10.0.{number % 100}.1")
+        topics.push(number, number, principal=None, address=f"10.0.{number % 100}.1")
         topics.now += SECOND
     topics.later(2 * MINUTE)
     assert victims < topics.alive() and len(topics.alive()) <= 13

@@ -16,7 +16,7 @@ ELSEWHERE = "10.0.0.2"
 def reads_and_writes(fleet: Fleet, read: str = "orders.paid", transactional_id: str | None = "orders-1", **of_consumer: str) -> None:
     """A producer with transactions writes a topic, and a consumer reads one; both say so."""
     fleet.client(settings={**PRODUCER, "transactional.id": transactional_id})
-    fleet.client(settings={**CONSUMER, **of_consumer}, client="billing-1", client_address=ELSEWHERE)
+    fleet.client(settings={**CONSUMER, **of_consumer}, client="billing-1", address=ELSEWHERE)
     fleet.reports("orders-1", client_kind="producer", topics=["audit", "orders.paid"])
     fleet.reports("billing-1", ELSEWHERE, client_kind="consumer", topics=[read, "prices"])
     fleet.later()
@@ -48,12 +48,12 @@ def test_another_topic_another_isolation_and_another_cluster_are_none() -> None:
         assert not fleet.findings("AN212"), (read, of_consumer)
     fleet = Fleet()
     fleet.client(settings=PRODUCER)
-    fleet.client(settings=CONSUMER, client="billing-1", cluster_id="other", client_address=ELSEWHERE)
+    fleet.client(settings=CONSUMER, client="billing-1", cluster="other", address=ELSEWHERE)
     fleet.reports("orders-1", client_kind="producer", topics=["orders"])
     read = FactReport(whereabouts("other", "User:a", "billing-1", ELSEWHERE), fleet.now, client_kind="consumer", topics=["orders"])
     fleet.fact_reports.take([read], fleet.now)
     fleet.client(settings={**PRODUCER, **CONSUMER}, client="both-1")
-    fleet.client(settings=CONSUMER, client="billing-2", client_address=ELSEWHERE)
+    fleet.client(settings=CONSUMER, client="billing-2", address=ELSEWHERE)
     fleet.reports("both-1", client_kind="consumer", topics=["invoices"])
     fleet.reports("billing-2", ELSEWHERE, client_kind="consumer", topics=["invoices"])
     fleet.later()

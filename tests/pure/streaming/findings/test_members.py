@@ -20,7 +20,7 @@ def evidence(fleet: Fleet) -> list[str]:
 
 
 def joined(fleet: Fleet, instance: int, **changes: Any) -> int:
-    made = {"client_address": f"10.0.0.{instance}", "settings": settings("m"), **SEEN, **changes}
+    made = {"address": f"10.0.0.{instance}", "settings": settings("m"), **SEEN, **changes}
     return fleet.client(instance, **made)
 
 
@@ -42,7 +42,7 @@ def test_two_that_stay_are_a_finding_and_one_that_leaves_ends_it(fleet: Fleet) -
 
 def test_one_client_that_several_gateways_see_is_one(fleet: Fleet) -> None:
     joined(fleet, 1)
-    joined(fleet, 2, client_address="10.0.0.1")
+    joined(fleet, 2, address="10.0.0.1")
     fleet.later(3 * MINUTE)
     assert evidence(fleet) == []
 

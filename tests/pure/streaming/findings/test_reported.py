@@ -55,7 +55,7 @@ def test_of_several_consumers_of_one_name_the_longest_setting_counts(fleet: Flee
 
 def test_five_clients_are_named(fleet: Fleet) -> None:
     for number in range(1, 8):
-        fleet.client(number, CONSUMER, client="", client_address=f"10.0.0.{number}")
+        fleet.client(number, CONSUMER, client="", address=f"10.0.0.{number}")
         fleet.reports("", f"10.0.0.{number}", poll_interval_max_ms=299_000)
     fleet.later()
     named = [f"no client.id at 10.0.0.{number}: 299 s between two polls, 300 s allowed" for number in range(1, 6)]

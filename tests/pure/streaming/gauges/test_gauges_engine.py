@@ -185,7 +185,7 @@ def test_a_restart_writes_nothing_again(gauges: Gauges, topic: Topic) -> None:
 
 
 def test_a_gateways_own_row(gauges: Gauges) -> None:
-    figures = {"client_instances": 3, "opened_connections": 40, "closed_connections": 30, "gateway_host": "edge-3"}
+    figures = {"instances": 3, "opened": 40, "closed": 30, "host": "edge-3"}
     assert row(gauges.apply([beat(7, timestamp_ms=1_000, appended_ms=1_100, **figures)], now=0)) == {
         "version": 1, "cluster": "c", "broker": 1, "gateway": "g", "instances": 3, "opened_per_minute": 0, "closed_per_minute": 0,
         "opened": 40, "closed": 30, "other_series": 0, "heartbeat_interval_ms": 5000, "clock_skew_minutes": 0,
@@ -196,7 +196,7 @@ def test_a_gateways_own_row(gauges: Gauges) -> None:
 
 def rates(gauges: Gauges, at_s: float, opened: int, closed: int, sequence: int, epoch: int = 1) -> tuple[int, int]:
     at_ms = round(at_s * 1000)
-    figures = {"opened_connections": opened, "closed_connections": closed, "appended_ms": at_ms, "timestamp_ms": at_ms}
+    figures = {"opened": opened, "closed": closed, "appended_ms": at_ms, "timestamp_ms": at_ms}
     changed = row(gauges.apply([beat(sequence, epoch=epoch, **figures)], now=at_s))
     return changed["opened_per_minute"], changed["closed_per_minute"]
 
@@ -214,7 +214,7 @@ def test_a_rate_is_never_negative_nor_counts_what_another_process_did(gauges: Ga
     rates(gauges, 0, 0, 0, 0)
     assert rates(gauges, 10, 500, 400, 1) == (500, 400)
     assert rates(gauges, 20, 7, 0, 0, epoch=2) == (0, 0)
-    topic.write(gauges.apply([beat(1, epoch=2, opened_connections=9, closed_connections=1, appended_ms=30_000)], now=30))
+    topic.write(gauges.apply([beat(1, epoch=2, opened=9, closed=1, appended_ms=30_000)], now=30))
     again = Gauges(topic.values, now=40)
     assert rates(again, 50, 12, 1, 2, epoch=2) == (3, 0), "from where it was before the job's restart"
     assert rates(again, 52, 2, 0, 3, epoch=2) == (0, 0), "a counter that fell begins anew"
@@ -359,7 +359,7 @@ def test_f25_values_of_an_earlier_or_a_later_release_are_gone_on_with_and_what_i
 
 def test_entry_that_the_engine_fails_at_holds_up_no_other_gateway() -> None:
     failed: list[tuple[str, str]] = []
-    gauges = Gauges({}, now=0, failed=lambda entry, error: failed.append((entry.connection.gateway_id, type(error).__name__)))
+    gauges = Gauges({}, now=0, failed=lambda entry, error: failed.append((entry.connection.gateway, type(error).__name__)))
     entries = [series(JAVA, 0, 1, gateway="f"), series(JAVA, 0, 1, timestamp_ms=None), series(JAVA, 1, 2), series(JAVA, 0, 3, gateway="h")]
     assert changed(gauges.apply(entries, now=0)) == {"f java": 1, "h java": 3}
     assert failed == [("g", "TypeError")]

@@ -128,7 +128,7 @@ def test_a_row_has_who_the_client_is_and_nothing_that_a_client_says_of_that() ->
         data.resource_metrics[0].resource.attributes.add(key=key).value.string_value = "forged"
     found = facts(data).client
     assert found == WHO and found.principal is None
-    assert (found.client_address, found.broker_id, found.client_instance_id) == ("127.0.0.1", 1, str(UUID(int=5)))
+    assert (found.address, found.broker, found.instance_id) == ("127.0.0.1", 1, str(UUID(int=5)))
     assert (found.terminating, found.copied) == (False, False)
     last = client_facts(telemetry_record(MetricsData(), ended_ms=1, copied=True, principal="User:a")).client
     assert (last.terminating, last.copied, last.principal) == (True, True, "User:a")
@@ -168,7 +168,7 @@ def test_records_become_rows_with_nulls_for_what_is_not_said() -> None:
     rows = with_evidence(rows_of_facts, binaries(*values), DigestKey(b"k" * 32)).to_pylist()
     first, empty, broken = rows
     assert (first["client_kind"], first["interval_ms"], first["record_rate"], first["lag_max_records"]) == ("producer", 2_000, 60.0, None)
-    assert (first["client_software_version"], first["decode_error"], first["principal"]) == ("4.4.0", None, None)
+    assert (first["software_version"], first["decode_error"], first["principal"]) == ("4.4.0", None, None)
     assert SECRET not in str(rows), "another program may have written the record"
     assert empty["decode_error"] is None
     assert not any(empty[field.name] for field in COLUMNS)
@@ -182,7 +182,7 @@ def test_records_become_rows_with_nulls_for_what_is_not_said() -> None:
         ("nameless", b""),
         ("unreadable", b"no metrics"),
         ("too_large", bytes(MOST_RECORD_BYTES + 1)),
-        ("invalid_cluster_id", measured({LATENCY: 1.0}).SerializeToString()),
+        ("invalid_cluster", measured({LATENCY: 1.0}).SerializeToString()),
     ],
 )
 def test_what_cannot_be_read_or_names_no_client_is_the_reason(reason: str, value: bytes | None) -> None:

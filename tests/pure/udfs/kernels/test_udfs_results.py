@@ -134,6 +134,6 @@ def test_only_a_push_is_expected_to_keep_back_what_kip_1324_excludes(origin: Ori
 
 def test_a_result_fits_into_a_record_of_kafkas() -> None:
     names = [setting(f"z{number:04d}." + "ab.cd." * 38, "1") for number in range(4000)]
-    (row,) = rows(config_record(*names, setting("acks", "0"), client_software_name="librdkafka"))
+    (row,) = rows(config_record(*names, setting("acks", "0"), software_name="librdkafka"))
     assert len(row["value"]) < 1_000_000
     assert {"AN101", "SK005"} <= {each["code"] for each in json.loads(row["value"])["rules"]}

@@ -16,7 +16,7 @@ from udfs.rules.values import value_unparsable
 
 
 def pushed(*settings: Any, software: str = "third-party", version: str = "1.0") -> bytes:
-    return config_record(*settings, client_software_name=software, client_software_version=version)
+    return config_record(*settings, software_name=software, software_version=version)
 
 
 def outcomes(*records: bytes, **options: Any) -> list[int]:

@@ -31,16 +31,16 @@ OLD = ((3, 0), (0, 2), (1, 3))
 NEW = ((18, 3), (3, 9), (0, 9), (1, 12))
 
 
-LIBRDKAFKA = {"client_software_name": "librdkafka", "client_software_version": "1.0.0"}
+LIBRDKAFKA = {"software_name": "librdkafka", "software_version": "1.0.0"}
 
 
-PYTHON = {"client_software_name": "kafka-python", "client_software_version": "3.0.12"}
+PYTHON = {"software_name": "kafka-python", "software_version": "3.0.12"}
 
 
 def used(*versions: tuple[int, int], kind: Kind = Kind.PRESENT, **fields: Any) -> bytes:
     """A record of a connection that requested these versions."""
     requested = tuple(versions)
-    named = {"client_id": "orders-1", "principal": "User:alice", "client_address": "10.0.0.1"}
+    named = {"client_id": "orders-1", "principal": "User:alice", "address": "10.0.0.1"}
     return connection_record(1, kind=kind, **{**named, **fields}, requested_versions=requested)
 
 
@@ -142,15 +142,13 @@ def test_what_could_not_be_judged_is_unknown_and_printed(topics: Topics, run: Ru
     topics.write(MIXED[3:4])
     assert [run("--fail-on", each)[0] for each in ("breaks", "unknown")] == [0, 0]
     passed = {"client_id": None, "principal": None, "security_protocol": "SSL"}
-    topics.write((NOW, used(**passed, client_address=f"10.0.0.{number % 2}")) for number in range(5))
+    topics.write((NOW, used(**passed, address=f"10.0.0.{number % 2}")) for number in range(5))
     topics.write([(NOW, b"\0\0nothing")])
     status, _, err = run("--fail-on", "unknown")
     assert status == 1, "a record that can't be decoded"
     assert "or that sent nothing: 2." in err
     topics.found.clients = sources.SeenClients(limit=10)
-    topics.write(
-        (NOW + number, used(*NEW, client_id=f"o{number}", client_address=f"10.0.0.{number}", principal=None)) for number in range(30)
-    )
+    topics.write((NOW + number, used(*NEW, client_id=f"o{number}", address=f"10.0.0.{number}", principal=None)) for number in range(30))
     status, out, err = run("-o", "json")
     assert json.loads(out)[0]["clients"] <= 10
     assert f"Clients beyond {sources.MOST_CLIENTS:,}, which were forgotten" in err

@@ -10,7 +10,7 @@ from fastapi.testclient import TestClient
 from page_state import browser, found, live, opened, pushed, result
 
 GZIP = {"accept-encoding": "br, gzip;q=0.8"}
-MANY = [opened(number, client_id=f"app-{number}", client_address=f"10.0.0.{number}") for number in range(1, 40)]
+MANY = [opened(number, client_id=f"app-{number}", address=f"10.0.0.{number}") for number in range(1, 40)]
 
 
 @pytest.fixture(scope="module")

@@ -38,7 +38,7 @@ MARCH = Span(NOW_MS - 30 * DAY_MS, NOW_MS - DAY_MS)
 
 def test_a_client_is_what_its_connections_share_and_when_they_were_there(tmp_path: Path) -> None:
     """By the newest name of each."""
-    begin, unknown = MARCH.from_ms, {"client_software_name": "unknown", "client_software_version": "unknown"}
+    begin, unknown = MARCH.from_ms, {"software_name": "unknown", "software_version": "unknown"}
     secret = "AKIA" + "IOSFODNN7EXAMPLE"
     events = [
         (1, Kind.OPENED, 1, {"client_id": "first", **unknown}), (2, Kind.IDENTIFIED, 1, {}),
@@ -68,8 +68,8 @@ def test_who_was_connected_all_the_time_is_seen_though_no_record_is_of_it(tmp_pa
             *(connection(ms, Kind.PRESENT, 1, client_id="steady") for ms in every_six_hours),
             connection(span.from_ms - 2 * HOUR_MS, Kind.OPENED, 2, client_id="gone before"),
             connection(span.from_ms - HOUR_MS, Kind.CLOSED, 2, client_id="gone before"),
-            connection(span.from_ms - HOUR_MS, Kind.OPENED, 3, client_id="lost", gateway_id="killed", gateway_epoch=1),
-            connection(span.from_ms - HOUR_MS // 2, Kind.HEARTBEAT, -1, client_id=None, gateway_id="killed", gateway_epoch=2),
+            connection(span.from_ms - HOUR_MS, Kind.OPENED, 3, client_id="lost", gateway="killed", epoch=1),
+            connection(span.from_ms - HOUR_MS // 2, Kind.HEARTBEAT, -1, client_id=None, gateway="killed", epoch=2),
         ],
     )
     [item] = seen(tmp_path, span)["items"]
@@ -82,7 +82,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("history")
     rows = [
         connection(NOW_MS - (number + 2) * HOUR_MS, Kind.CLOSED, number, client_id=name, principal=None if number % 3 else f"User:{name}",
-                   client_software_version=f"{number % 4}.{number}.0")
+                   software_version=f"{number % 4}.{number}.0")
         for number, name in enumerate([*HOSTILE, "plain-1", "plain-2", None])
     ]  # fmt: skip
     append(folder, "connections", rows)
@@ -114,8 +114,8 @@ def test_a_search_leaves_what_the_grammar_says_of_each_client(hostile: Path) -> 
 
 def test_owners_and_all_brokers_of_a_client(tmp_path: Path) -> None:
     at_ms = NOW_MS - HOUR_MS
-    rows = [connection(at_ms, Kind.CLOSED, number, broker_id=broker) for number, broker in enumerate((10, 2, 10))]
-    append(tmp_path, "connections", [*rows, connection(at_ms, Kind.PRESENT, 9, broker_id=3, client_id="web-1", gateway_id="other")])
+    rows = [connection(at_ms, Kind.CLOSED, number, broker=broker) for number, broker in enumerate((10, 2, 10))]
+    append(tmp_path, "connections", [*rows, connection(at_ms, Kind.PRESENT, 9, broker=3, client_id="web-1", gateway="other")])
     owners = Owners(((ClientPattern(client_id=("web-*",)), Owner("web", "#web")),))
     found = clients.clients(Tables(tmp_path), Span(NOW_MS - DAY_MS, NOW_MS), owners)
 

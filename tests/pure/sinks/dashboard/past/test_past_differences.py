@@ -30,17 +30,17 @@ def instance(ms: int, name: str, acks: str, **more: Any) -> dict[str, Any]:
     return push(ms, setting("acks", acks), setting("client.id", name), HELD_BACK, client_id=name, **more)
 
 
-SEEN = {"origin": "observed", "client_software_name": "sarama", "client_software_version": "1.4"}
+SEEN = {"origin": "observed", "software_name": "sarama", "software_version": "1.4"}
 
 
 def seen(ms: int, *settings: tuple[str, str], name: str = "app", gateway: int = 1, **more: Any) -> dict[str, Any]:
     """What one gateway saw of a client's requests."""
-    who = {"client_id": name, "client_instance_id": str(UUID(int=gateway)), **SEEN}
+    who = {"client_id": name, "instance_id": str(UUID(int=gateway)), **SEEN}
     return push(ms, *(setting(key, value) for key, value in settings), **{**who, **more})
 
 
 def test_clients_that_changed_alike_are_one_difference(tmp_path: Path) -> None:
-    old = {"client_software_version": "3.9.1"}
+    old = {"software_version": "3.9.1"}
     append(
         tmp_path,
         "pushes",
@@ -97,7 +97,7 @@ CHANGED: dict[str, tuple[list[dict[str, Any]], str]] = {
         ], "app",
     ),
     "two instances that differ all the time have not changed": (
-        [seen(ago(200 - n), ("acks", ("1", "all")[n % 2]), client_address=f"10.0.0.{n % 2}") for n in range(199)], "app",
+        [seen(ago(200 - n), ("acks", ("1", "all")[n % 2]), address=f"10.0.0.{n % 2}") for n in range(199)], "app",
     ),
     "an old value seen beside others is compared": (
         [
@@ -110,7 +110,7 @@ CHANGED: dict[str, tuple[list[dict[str, Any]], str]] = {
         f"less that is seen is nothing unset, and a consumer of its name another client, {before} minutes before": (
             [
                 seen(ago(before), ("acks", "1"), LZ4), seen(ago(30), ("acks", "all"), LZ4, ("max.request.size", "9")),
-                seen(ago(10), ("acks", "all"), client_software_version="1.5"), seen(ago(9), ("fetch.min.bytes", "1"), ("group.id", "g")),
+                seen(ago(10), ("acks", "all"), software_version="1.5"), seen(ago(9), ("fetch.min.bytes", "1"), ("group.id", "g")),
             ],
             "app",
         )
@@ -157,7 +157,7 @@ def test_what_is_not_compared_is_counted_and_nothing_is_claimed_of_it(tmp_path: 
     monkeypatch.setattr(pushes, "MOST_COMPARED", 5)
     names = [f"orders-{number}" for number in range(8)]
     assert unread("many", [instance(NOW_MS - 1, name, "all") for name in names]) == (3, [5])
-    java = {"client_software_name": "apache-kafka-java"}
+    java = {"software_name": "apache-kafka-java"}
     of_pushing = [seen(NOW_MS - 9, ("acks", "all"), name=name, gateway=n, **java) for n, name in enumerate(names)]
     assert unread("seen", [*(instance(ago(9 * 1440), name, "all") for name in names), *of_pushing]) == (0, [])
     monkeypatch.setattr(pushes, "MOST_COMPARED", 1)
@@ -170,7 +170,7 @@ def test_rolling_restart_of_pods_with_one_name_is_no_change(tmp_path: Path) -> N
     rows = []
     for minutes in (-300, -30):
         for number, rack in enumerate(racks):
-            more = {"client_id": "app", "client_address": f"10.0.0.{number}"}
+            more = {"client_id": "app", "address": f"10.0.0.{number}"}
             rows.append(push(NOW_MS + (minutes + number) * MINUTE_MS, setting("acks", "all"), setting("client.rack", rack), **more))
     append(tmp_path, "pushes", rows)
     (one,) = differing(tmp_path, client_id="app")

@@ -84,10 +84,10 @@ def test_a_step_is_chosen_so_that_there_are_few_points(length_ms: int, step_ms: 
 
 
 CLIENTS = [
-    {"client_id": None, "client_software_name": "unknown", "client_software_version": "unknown"},
+    {"client_id": None, "software_name": "unknown", "software_version": "unknown"},
     {"client_id": "o'neil", "principal": "User:a"},
-    {"client_id": "b", "broker_id": 2, "client_software_version": "2.7"},
-    {"client_id": "b", "client_address": "10.0.0.2"},
+    {"client_id": "b", "broker": 2, "software_version": "2.7"},
+    {"client_id": "b", "address": "10.0.0.2"},
 ]
 
 
@@ -125,7 +125,7 @@ LIVES = st.lists(
 
 def rows(number: int, life: Life) -> list[dict[str, Any]]:
     """What a gateway records: its opening, itself each six hours, and its closing."""
-    of = CLIENTS[life.client] | {"gateway_id": f"gw-{life.gateway}"}
+    of = CLIENTS[life.client] | {"gateway": f"gw-{life.gateway}"}
     end = LATEST if life.closed is None else life.closed  # one that is open is recorded until then
     made = [connection(START + life.opened * MINUTE_MS, Kind.OPENED, number, **of)]
     made += [connection(START + at * MINUTE_MS, Kind.PRESENT, number, **of) for at in range(life.opened + 360, end, 360)]
@@ -162,7 +162,7 @@ def test_a_step_has_all_that_were_there_at_any_moment_of_it(
 
 def test_a_connection_of_a_gateway_that_was_killed_ends_with_its_last_record(tmp_path: Path) -> None:
     killed = [connection(START, Kind.OPENED, 1), connection(START + 6 * HOUR_MS, Kind.PRESENT, 1)]
-    again = connection(START + 12 * HOUR_MS, Kind.OPENED, 1, gateway_epoch=2, client_id="other")
+    again = connection(START + 12 * HOUR_MS, Kind.OPENED, 1, epoch=2, client_id="other")
     append(tmp_path, "connections", [*killed, again])
     append(tmp_path, "gauges", [gauge(START + hour * HOUR_MS, 1) for hour in range(24)])
     found = asked(tmp_path, START, START + DAY_MS, "client_id:app")
@@ -172,7 +172,7 @@ def test_a_connection_of_a_gateway_that_was_killed_ends_with_its_last_record(tmp
 
 
 def test_the_ninth_version_is_other(tmp_path: Path) -> None:
-    append(tmp_path, "connections", [connection(START + 1, Kind.OPENED, n, client_software_version=str(n)) for n in range(10)])
+    append(tmp_path, "connections", [connection(START + 1, Kind.OPENED, n, software_version=str(n)) for n in range(10)])
     append(tmp_path, "gauges", [gauge(START, 10)])
     found = asked(tmp_path, START, START + HOUR_MS, "app")
     assert [one["software_version"] for one in found["versions"]] == [str(number) for number in range(8)]
@@ -225,7 +225,7 @@ def test_an_instances_pushes_of_a_step_are_one_and_instances_are_added(tmp_path:
 def test_only_theirs_count(tmp_path: Path) -> None:
     others = [
         row(AT_MS, client_id="app-2", record_rate=5.0), row(AT_MS, principal="User:x", record_rate=7.0),
-        row(AT_MS, client_address="10.0.0.9", record_rate=9.0), row(AT_MS - DAY_MS, record_rate=11.0),
+        row(AT_MS, address="10.0.0.9", record_rate=9.0), row(AT_MS - DAY_MS, record_rate=11.0),
     ]  # fmt: skip
     append(tmp_path, "client_facts", [row(AT_MS, record_rate=1.0), *others])
     mine = {"client_id": "app", "principal": "User:ANONYMOUS", "address": "10.0.0.1"}

@@ -37,25 +37,25 @@ def many() -> State:
             opened(
                 number,
                 client_id=NAMES[number % len(NAMES)],
-                client_address=f"10.0.0.{number % 7}",
+                address=f"10.0.0.{number % 7}",
                 principal=[None, "User:alice", "user:Alice", "User:b*"][number // 10 % 4],
-                client_software_name=name,
-                client_software_version=version,
-                broker_id=number // 60,
+                software_name=name,
+                software_version=version,
+                broker=number // 60,
                 gateway=f"gw{number // 60}",
                 at_ms=NOW_MS - number * 600_000,
-                client_instance_id=INSTANCE if number % 11 == 0 else None,
+                instance_id=INSTANCE if number % 11 == 0 else None,
             )
         )
     for number in range(200, 212):  # have gone
         client_id, at_ms = NAMES[number % len(NAMES)], NOW_MS - number * 1_000
-        identity = {"client_id": client_id, "client_address": "10.0.1.1", "client_software_version": f"2.{number}"}
+        identity = {"client_id": client_id, "address": "10.0.1.1", "software_version": f"2.{number}"}
         records += [opened(number, at_ms=at_ms, **identity), opened(number, kind=Kind.CLOSED, at_ms=at_ms + 500, **identity)]
     of_orders = {"client_id": "orders", "principal": "User:alice"}
     records += [
         found(1, code="SK001", severity="critical", application=of_orders, clients=[], client_count=12),
         found(2, code="AN204", severity="low", clients=[{"client_id": "ünï", "address": "10.0.0.5", "principal": "User:alice"}]),
-        pushed(3, client_id="orders-1", client_address="10.0.0.0"),
+        pushed(3, client_id="orders-1", address="10.0.0.0"),
         result(3, client_id="orders-1", address="10.0.0.0"),
     ]
     return live(*records, owners=OWNERS)
@@ -203,7 +203,7 @@ def test_a_client_is_judged_once_a_rule_could_judge_its_push() -> None:
 
 def test_a_finding_of_more_clients_than_it_names_is_of_the_whole_application() -> None:
     many = found(1, client_count=50, clients=[], application={"client_id": "app", "principal": None})
-    state = live(opened(1, client_id="app-17", client_address="10.9.9.9"), many)
+    state = live(opened(1, client_id="app-17", address="10.9.9.9"), many)
     assert judged(state) == "high 1"
     state.apply([opened(2, client_id="app-18", principal="User:other")])
     assert judged(state, "client_id:app-18") == "not judged"
@@ -258,7 +258,7 @@ def test_the_first_owner_that_fits_is_the_client_s() -> None:
 def test_a_client_is_at_risk_by_its_findings_once_each() -> None:
     of_client = {"application": {"client_id": "app", "principal": "User:alice"}, "clients": [{"client_id": "app", "address": "10.0.0.1"}]}
     of_client["clients"][0]["principal"] = "User:alice"  # type: ignore[index]
-    there = opened(1, client_id="app", client_address="10.0.0.1", principal="User:alice")
+    there = opened(1, client_id="app", address="10.0.0.1", principal="User:alice")
     state = live(there, found(1, code="AN103", risks=["loss", "duplicates"], **of_client), found(2, code="AN101", **of_client))
     (client,) = state.clients(5, q="risk:loss risk:duplicates").items
     assert client.risks == ("loss", "duplicates"), "AN101's record has none yet, and is about loss"
@@ -283,7 +283,7 @@ def test_facets_count_what_their_terms_leave() -> None:
 
 
 def test_who_has_gone_can_be_found_and_comes_back() -> None:
-    identity = {"client_id": "batch", "client_address": "10.0.0.9"}
+    identity = {"client_id": "batch", "address": "10.0.0.9"}
     state = live(opened(1, at_ms=NOW_MS - 9_000, **identity), opened(2, client_id="stays"))
     (key,) = [client.key for client in state.clients(5, q="batch").items]
     state.apply([opened(1, kind=Kind.CLOSED, at_ms=NOW_MS - 4_000, **identity)])
@@ -320,10 +320,10 @@ def test_the_first_that_left_are_forgotten_first(monkeypatch: pytest.MonkeyPatch
 
 
 def test_openings_count_for_five_minutes_whoever_the_connection_turns_out_to_be() -> None:
-    nobody = {"client_id": None, "client_software_name": "unknown", "client_software_version": "unknown"}
+    nobody = {"client_id": None, "software_name": "unknown", "software_version": "unknown"}
     state = live(opened(99, client_id="stays", at_ms=NOW_MS - 3_600_000))
     for number in range(30):
-        of = {"connection_id": number, "at_ms": NOW_MS - number * 1_000}
+        of = {"connection": number, "at_ms": NOW_MS - number * 1_000}
         first = opened(3 * number, **of, **nobody)
         then = opened(3 * number + 1, kind=Kind.IDENTIFIED, client_id="batch", **of)
         last = opened(3 * number + 2, kind=Kind.CLOSED, client_id="batch", **of)
@@ -343,7 +343,7 @@ def test_openings_count_for_five_minutes_whoever_the_connection_turns_out_to_be(
 
 def test_bytes_per_second_are_those_of_the_last_heartbeat() -> None:
     def traffic(number: int, passed: dict[int, tuple[int, int]], at_ms: int) -> TopicRecord:
-        return opened(number, at_ms=at_ms, kind=Kind.TRAFFIC, connection_id=-1, measured_ms=1_000, traffic=rates_of(1_000, passed))
+        return opened(number, at_ms=at_ms, kind=Kind.TRAFFIC, connection=-1, measured_ms=1_000, traffic=rates_of(1_000, passed))
 
     def rates() -> dict[str | None, tuple[int | None, int | None, int | None]]:
         found = state.clients(5).items
@@ -353,7 +353,7 @@ def test_bytes_per_second_are_those_of_the_last_heartbeat() -> None:
     assert set(rates().values()) == {(None, None, None)}, "nothing was counted"
     state.apply([traffic(6, {1: (100, 5), 2: (20, 0), 4: (1, 1), 77: (9, 9)}, NOW_MS + 1_000)])
     assert rates() == {"app": (120, 5, NOW_MS + 1_000), "gone": (1, 1, NOW_MS + 1_000), "quiet": (None, None, None)}
-    state.apply([opened(7, connection_id=4, kind=Kind.CLOSED, client_id="gone"), traffic(8, {3: (7, 0)}, NOW_MS + 2_000)])
+    state.apply([opened(7, connection=4, kind=Kind.CLOSED, client_id="gone"), traffic(8, {3: (7, 0)}, NOW_MS + 2_000)])
     assert rates() == {"app": (0, 0, NOW_MS + 1_000), "quiet": (7, 0, NOW_MS + 2_000)}
     (gone,) = state.clients(5, q="connected:no").items
     assert gone.bytes_in_per_second is None

@@ -17,7 +17,7 @@ from sinks.dashboard.state.state import State
 
 def of(number: int, sequence: int, kind: Kind) -> TopicRecord:
     """A later record of a connection."""
-    return opened(sequence, connection_id=number, kind=kind)
+    return opened(sequence, connection=number, kind=kind)
 
 
 def open_ids(state: State) -> list[int]:
@@ -30,12 +30,12 @@ OPEN: dict[str, tuple[list[TopicRecord], list[int]]] = {
         [opened(1), of(1, 3, Kind.CLOSED), opened(1), of(1, 2, Kind.PRESENT), of(1, 3, Kind.CLOSED)], [],
     ),
     "a new epoch ends the older one's, which open no more": (
-        [opened(1, gateway_epoch=1), beat(0, gateway_epoch=2), opened(2, gateway_epoch=1)], [],
+        [opened(1, epoch=1), beat(0, epoch=2), opened(2, epoch=1)], [],
     ),
     "a goodbye ends a gateway's alone": ([opened(1), opened(2, gateway="other"), GOODBYE], [2]),
     "what does not fit is left out": ([opened(1), opened(2), opened(3)], [1, 2]),
     "there is room again after a close": ([opened(1), opened(2), of(1, 4, Kind.CLOSED), opened(5)], [2, 5]),
-    "and after a goodbye": ([opened(1), opened(2), GOODBYE, *(opened(number, gateway_epoch=2) for number in (10, 11))], [10, 11]),
+    "and after a goodbye": ([opened(1), opened(2), GOODBYE, *(opened(number, epoch=2) for number in (10, 11))], [10, 11]),
     "which is a process's last word": ([opened(1), GOODBYE, opened(10)], []),
 }  # fmt: skip
 
@@ -55,7 +55,7 @@ def test_connections_that_are_open(case: str) -> None:
 
 
 def test_what_is_repeated_is_no_news() -> None:
-    records = opened(1), opened(2, connection_id=1, kind=Kind.IDENTIFIED, client_software_name="new")
+    records = opened(1), opened(2, connection=1, kind=Kind.IDENTIFIED, software_name="new")
     state = live(*records)
     version = state.version
     state.apply(records)
@@ -73,7 +73,7 @@ def test_gateways_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(presence, "MOST_GATEWAYS", 1)
     table = ConnectionTable()
     for name in ("a", "b"):
-        table.apply(decode(ClientConnectionRecord, connection_record(0, gateway_id=name)), 0)
+        table.apply(decode(ClientConnectionRecord, connection_record(0, gateway=name)), 0)
     assert ([each.gateway for each in table.gateways()], table.dropped) == (["a"], {"gateways": 1})
 
 
@@ -83,6 +83,6 @@ def test_a_gateway_that_was_lost_comes_back_in_a_new_epoch(first_lost: bool) -> 
     if first_lost:
         state.tick(NOW_MS + 600_000)
         assert state.clients(5).total == 0
-    state.apply([opened(0, gateway_epoch=2, at_ms=NOW_MS + 600_000)])
+    state.apply([opened(0, epoch=2, at_ms=NOW_MS + 600_000)])
     (client,) = state.clients(5).items
     assert (client.connections, client.since_ms) == (1, NOW_MS + 600_000)

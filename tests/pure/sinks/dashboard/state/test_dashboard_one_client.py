@@ -49,12 +49,12 @@ CONFIGURED: dict[str, tuple[list[Any], dict[str, str], dict[str, tuple[str | Non
         {"acks": ("1", "pushed", None), "linger.ms": ("5", "default", None), "enable.idempotence": ("false", "default", "true")},
     ),
     "its own spelling is kept beside Kafka's": (
-        [setting("request.required.acks", "-1")], {"client_software_name": "librdkafka", "client_software_version": "2.6.0"},
+        [setting("request.required.acks", "-1")], {"software_name": "librdkafka", "software_version": "2.6.0"},
         {"acks": ("all", "pushed", "-1")},
     ),
     "what is withheld has no value even where another name of it has one": (
         [setting("ProducerLinger", "7ms"), setting("linger.ms", None, state=ValueState.LOOKS_RANDOM)],
-        {"client_software_name": "kgo", "client_software_version": "v1.21.5"},
+        {"software_name": "kgo", "software_version": "v1.21.5"},
         {"linger.ms": (None, "redacted", None)},
     ),
 }  # fmt: skip
@@ -72,7 +72,7 @@ def test_a_configuration_is_of_a_dialect_and_a_type_and_says_what_was_reported()
     found = made(setting("acks", "1"), setting("linger.ms", "5", default=True))
     assert (found.dialect, found.client_type, found.origin) == ("java", "producer", "pushed")
     assert made(*CONFIGURED["defaults, and what settings make of each other"][0]).whole and not made(setting("acks", "1")).whole
-    left_out = by_key(made(setting("acks", "1"), client_software_name="kafka-python", client_software_version="2.2.0"))["retries"]
+    left_out = by_key(made(setting("acks", "1"), software_name="kafka-python", software_version="2.2.0"))["retries"]
     assert (by_key(found)["linger.ms"].reported, left_out.reported, left_out.type, left_out.value) == (True, False, "INT", "2147483647")
 
 
@@ -130,8 +130,8 @@ def key_of(instance: UUID, address: str = "10.0.0.1") -> str:
 def start(offset: int, minutes: int, *settings: Any, **fields: Any) -> TopicRecord:
     instance = UUID(int=offset)
     changes = {
-        "client_instance_id": instance,
-        "key": key_of(instance, fields.get("client_address", "10.0.0.1")),
+        "instance_id": instance,
+        "key": key_of(instance, fields.get("address", "10.0.0.1")),
         "at_ms": NOW_MS - minutes * 60_000,
         **fields,
     }
@@ -152,10 +152,10 @@ def test_its_starts_are_compared_with_the_one_before() -> None:
         start(1, 20, setting("acks", "all"), setting("linger.ms", "5"), secret[0]),
         start(2, 30, setting("acks", "0"), secret[0]),  # the next leader's clock is behind: its offset decides
         start(3, 20, setting("acks", "0"), secret[1]),
-        start(4, 10, setting("acks", "1"), client_address="10.0.0.99"),
+        start(4, 10, setting("acks", "1"), address="10.0.0.99"),
     ]
     topic = Topic(*records)
-    state = live(*records, opened(1, client_instance_id=UUID(int=3)), found(1))
+    state = live(*records, opened(1, instance_id=UUID(int=3)), found(1))
     detail = detail_of(state, topic)
     assert detail.configuration is not None and by_key(detail.configuration)["acks"].value == "0"
     assert starts_of(detail) == [
@@ -171,11 +171,11 @@ def test_its_starts_are_compared_with_the_one_before() -> None:
 
 def test_with_one_start_those_of_its_application_at_other_addresses_stand_beside_it() -> None:
     records = [
-        start(1, 60, setting("acks", "all"), client_id="app-1", client_address="10.0.0.7"),
+        start(1, 60, setting("acks", "all"), client_id="app-1", address="10.0.0.7"),
         start(2, 30, setting("acks", "0"), client_id="app-2"),
         start(3, 40, setting("group.id", "g"), setting("max.poll.records", "1"), client_id="app-3"),  # a consumer: another client
     ]
-    state = live(*records, opened(1, client_id="app-2", client_instance_id=UUID(int=2)))
+    state = live(*records, opened(1, client_id="app-2", instance_id=UUID(int=2)))
     detail = detail_of(state, Topic(*records))
     assert (detail.starts_of, [each.client_id for each in detail.starts or ()]) == ("application", ["app-2", "app-1"])
     assert starts_of(detail)[0][1] == [("acks", "all", "0")]
@@ -208,7 +208,7 @@ def test_what_several_gateways_have_seen_of_one_client_is_shown_together() -> No
 
 
 def test_it_says_why_there_is_no_configuration() -> None:
-    records = [opened(1, client_instance_id=INSTANCE)]
+    records = [opened(1, instance_id=INSTANCE)]
     silent = detail_of(live(*records), Topic())
     assert silent.configuration is None
     assert "not pushed" in (silent.why or "")
@@ -229,7 +229,7 @@ def test_a_client_that_has_just_gone_is_still_shown_and_an_unknown_one_is_not() 
     state = live(opened(1), pushed(5), result(5))
     http = browser(state)
     key = state.clients(1).items[0].key
-    state.apply([opened(2, kind=Kind.CLOSED, connection_id=1)])
+    state.apply([opened(2, kind=Kind.CLOSED, connection=1)])
     body = http.get(f"/api/v1/clients/{key}").json()
     assert (body["connected"], body["client"]["connections"], body["connections"]) == (False, 0, [])
     assert http.get("/api/v1/clients/unknown").status_code == 404
@@ -280,7 +280,7 @@ CHOICE = (FindingChoice(), 0, 100)
 
 def running(principal: str, number: int, instance: UUID = INSTANCE) -> list[TopicRecord]:
     """A client, whose push has the connection's number as its offset; unless it says otherwise under the instance id that all send."""
-    who = {"principal": principal, "client_instance_id": instance}
+    who = {"principal": principal, "instance_id": instance}
     key = client_key("c", principal, "10.0.0.1", instance, "gw", 1, 1)
     return [opened(number, kind=Kind.IDENTIFIED, **who), pushed(number, setting("acks", str(number)), key=key, **who)]
 
@@ -330,9 +330,9 @@ def test_f44_invented_clients_displace_no_push_and_no_connection_of_another() ->
 
 def test_f44_an_anonymous_hosts_pushes_displace_only_its_own() -> None:
     state = State(push_limit=40)
-    state.apply([pushed(1, key="gw/1/1", client_address="10.0.0.1", client_id="orders", at_ms=NOW_MS - 99_000)])
-    state.apply([pushed(2, key="gw/1/2", client_address="2001:db8:0:1::1", client_id="six", at_ms=NOW_MS - 99_000)])
+    state.apply([pushed(1, key="gw/1/1", address="10.0.0.1", client_id="orders", at_ms=NOW_MS - 99_000)])
+    state.apply([pushed(2, key="gw/1/2", address="2001:db8:0:1::1", client_id="six", at_ms=NOW_MS - 99_000)])
     for number in range(100, 400):
-        state.apply([pushed(number, key=f"gw/1/{number}", client_address=f"2001:db8:0:2::{number:x}", client_id=f"{number}")])
+        state.apply([pushed(number, key=f"gw/1/{number}", address=f"2001:db8:0:2::{number:x}", client_id=f"{number}")])
     there = {row[0] for row in state.database.rows("SELECT client_id FROM pushes")}
     assert {"orders", "six"} <= there and len(there) <= 42

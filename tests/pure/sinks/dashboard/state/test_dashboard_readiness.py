@@ -24,7 +24,7 @@ OWNERS = Owners(((ClientPattern(principal=("User:alice",)), Owner("payments", "#
 
 def used(number: int, *versions: tuple[int, int], at_ms: int = NOW_MS - 60_000, kind: Kind = Kind.PRESENT, **fields: Any) -> TopicRecord:
     """A connection that requested these versions; several with a number of their own are several clients."""
-    named = {"client_id": f"orders-{number}", "principal": "User:alice", "client_software_name": "unknown", **fields}
+    named = {"client_id": f"orders-{number}", "principal": "User:alice", "software_name": "unknown", **fields}
     return opened(number, at_ms=at_ms, kind=kind, requested_versions=tuple(versions), **named)
 
 
@@ -39,7 +39,7 @@ MIXED = (
     used(1, *OLD, at_ms=NOW_MS - 50_000),
     used(2, *NEW),
     used(3, *NEW, client_id="billing", principal="User:bob", kind=Kind.CLOSED),
-    used(4, (18, 0), (0, 2), client_id="legacy", principal="User:bob", client_software_name="librdkafka", client_software_version="1.0"),
+    used(4, (18, 0), (0, 2), client_id="legacy", principal="User:bob", software_name="librdkafka", software_version="1.0"),
 )
 
 
@@ -82,7 +82,7 @@ def test_a_new_version_is_news_and_a_repeated_one_is_not() -> None:
 
 def test_what_did_not_fit_and_what_was_not_read_is_counted() -> None:
     nobody = {"client_id": None, "principal": None}
-    records = [used(number, client_address=f"10.0.1.{number}", kind=Kind.CLOSED, **nobody) for number in range(3)]
+    records = [used(number, address=f"10.0.1.{number}", kind=Kind.CLOSED, **nobody) for number in range(3)]
     many = [used(100 + number, (1, number % 18), (0, number % 10), client_id="many") for number in range(40)]
     state = live(*records, *many)
     answer = asked(state)

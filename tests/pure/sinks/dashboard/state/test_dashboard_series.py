@@ -51,7 +51,7 @@ PARTS = [beat(5 + n, 0, [("a", str(n), 2)], heartbeat_part=n, heartbeat_parts=2)
 BY_MINUTE: dict[str, tuple[list[TopicRecord], list[int | None]]] = {
     "a gateway that falls silent is not known any more": ([a(-5, 3)], [3, 3, 3, None, None, None]),
     "until it is heard again": ([a(-5, 3), a(-1, 4, 2)], [3, None, None, None, 4, 4]),
-    "a new process takes the place of the old one": ([a(-2, 3, 9), a(-2, 1, 0, gateway_epoch=2)], [None, None, None, 1, 1, 1]),
+    "a new process takes the place of the old one": ([a(-2, 3, 9), a(-2, 1, 0, epoch=2)], [None, None, None, 1, 1, 1]),
     "a goodbye leaves nothing": ([a(-3, 3), beat(2, -2, [], heartbeat_interval_ms=0)], [None, None, 3, 0, None, None]),
     "gateways add up, whatever the order of their partitions": (
         [a(-5 + n, count, n, gateway=name) for name, count in (("one", 1), ("two", 10)) for n in range(6)], [11] * 6,
@@ -92,7 +92,7 @@ def test_the_largest_eight_and_all_others() -> None:
 
 def test_what_opened_and_closed_counts_once_and_only_while_somebody_tells() -> None:
     at = {"gateway": "gw", "at_ms": NOW - MINUTE}
-    events = [opened(number, **at) for number in (2, 3, 4)] + [opened(5, kind=Kind.CLOSED, connection_id=2, **at)]
+    events = [opened(number, **at) for number in (2, 3, 4)] + [opened(5, kind=Kind.CLOSED, connection=2, **at)]
     found = of(live(beat(1, -2, []), *events, *events), 4)
     assert (found.opened, found.closed) == ([None, 0, 3, 0], [None, 0, 1, 0])
 

@@ -24,7 +24,7 @@ def gauge(count: int | None, *name: str, at: int = NOW, **fields: Any) -> TopicR
 
 
 def connection(kind: Kind, sequence: int = 0, at: int = NOW, **fields: Any) -> TopicRecord:
-    return opened(sequence, kind=kind, at_ms=at, **{"connection_id": 1, "heartbeat_interval_ms": 1_000, **fields})
+    return opened(sequence, kind=kind, at_ms=at, **{"connection": 1, "heartbeat_interval_ms": 1_000, **fields})
 
 
 def result(offset: int, outcome: str = "passed", at: int = NOW) -> TopicRecord:

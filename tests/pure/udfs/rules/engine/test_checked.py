@@ -16,12 +16,12 @@ from udfs.rules.engine.pushed_config import PushedConfig, SettingOf, search_name
 from udfs.rules.engine.rule import FIRED, NOT_EVALUABLE, PASSED, judge
 from udfs.rules.registry import RULES
 
-JAVA = {"client_software_name": "apache-kafka-java", "client_software_version": "4.4.0"}
+JAVA = {"software_name": "apache-kafka-java", "software_version": "4.4.0"}
 
 
 def push(software: str = "apache-kafka-java", version: str = "4.4.0", **settings: str) -> PushedConfig:
     configs = [setting(key.replace("__", "."), value) for key, value in settings.items()]
-    return push_of(config_record(*configs, client_software_name=software, client_software_version=version))
+    return push_of(config_record(*configs, software_name=software, software_version=version))
 
 
 def test_a_value_is_judged_by_each_library_for_itself() -> None:
@@ -40,7 +40,7 @@ def test_an_empty_push_is_checked() -> None:
 
 
 def test_a_name_twice_is_no_setting_under_two_names() -> None:
-    assert not push_of(config_record(setting("acks", "1"), setting("acks", "all"), client_software_name="apache-kafka-java")).twice
+    assert not push_of(config_record(setting("acks", "1"), setting("acks", "all"), software_name="apache-kafka-java")).twice
 
 
 @pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
@@ -69,7 +69,7 @@ def test_who_has_many_unknown_names_takes_nothing_from_the_others() -> None:
     assert [outcomes(each)["CF101"] for each in pushes[2:]] == [NOT_EVALUABLE, FIRED, PASSED]
 
 
-@pytest.mark.parametrize("hostile", [{"principal": "User:hostile"}, {"client_address": "192.0.2.66"}, {"client_address": "2001:db8::{}"}])
+@pytest.mark.parametrize("hostile", [{"principal": "User:hostile"}, {"address": "192.0.2.66"}, {"address": "2001:db8::{}"}])
 def test_who_pushes_often_takes_nothing_from_the_others(hostile: dict[str, str]) -> None:
     """Each of a client's pushes has one unknown name, as a mistaken one has; IPv6 gives it a new address for each."""
     pushes = [
@@ -86,7 +86,7 @@ def test_who_pushes_often_takes_nothing_from_the_others(hostile: dict[str, str])
 def test_a_value_that_the_newest_release_refuses_is_shown_with_what_it_takes(default: bool) -> None:
     given = {"processing.guarantee": "exactly_once", "upgrade.from": "x", "built.in.metrics.version": "0.10.0-2.4", "application.id": "a"}
     values = [setting(key, value, default=default) for key, value in given.items()]
-    old = push_of(config_record(*values, client_software_name="apache-kafka-java", client_software_version="2.8.0"))
+    old = push_of(config_record(*values, software_name="apache-kafka-java", software_version="2.8.0"))
     origin, note = "default" if default else "set", "not since 4.0.0; allowed: at_least_once or exactly_once_v2"
     assert list(old.outdated()) == [
         SettingOf("processing.guarantee", "exactly_once", origin, note=note),
@@ -95,9 +95,7 @@ def test_a_value_that_the_newest_release_refuses_is_shown_with_what_it_takes(def
 
 
 def test_setting_that_several_kinds_of_client_have_is_outdated_once() -> None:
-    record = config_record(
-        setting("client.dns.lookup", "default"), client_software_name="apache-kafka-java", client_software_version="2.8.2"
-    )
+    record = config_record(setting("client.dns.lookup", "default"), software_name="apache-kafka-java", software_version="2.8.2")
     assert [each.key for each in push_of(record).outdated()] == ["client.dns.lookup"]
 
 

@@ -12,7 +12,7 @@ from clientscope.model.enums import Origin
 from clientscope.model.result import PushResult
 from sinks.dashboard.state.one_client import configuration
 
-JAVA = {"client_software_name": "apache-kafka-java", "client_software_version": "4.4.0"}
+JAVA = {"software_name": "apache-kafka-java", "software_version": "4.4.0"}
 
 
 def verdicts(values: dict[str, str], origin: Origin, *more: Any) -> PushResult:

@@ -178,7 +178,7 @@ def record_of(push: Pushed) -> bytes:
         setting(key, value, default=is_default, state=ValueState.KEY_PREFIX if value is None else ValueState.PRESENT)
         for key, value, is_default in push.settings
     ]
-    return config_record(*entries, client_software_name=push.software, client_software_version=push.version)
+    return config_record(*entries, software_name=push.software, software_version=push.version)
 
 
 def seen(found: Sequence[SettingOf]) -> dict[str, tuple[str | None, str]]:
@@ -248,7 +248,7 @@ def test_settling_looks_at_no_other_settings(each: Dialect, client_type: ClientT
     assert (watched.seen | given_keys.seen | changed.keys()) <= set(SETTLED_BY.get(client_type, ()))
 
 
-JAVA_SAYS = {"client_software_name": "apache-kafka-java", "client_software_version": "4.4.0"}
+JAVA_SAYS = {"software_name": "apache-kafka-java", "software_version": "4.4.0"}
 
 
 def test_settings_that_clients_share_are_judged_as_each_ones() -> None:

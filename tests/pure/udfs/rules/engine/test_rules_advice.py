@@ -115,7 +115,7 @@ ZERO = {
     + [("librdkafka", "2.8.0"), ("kafka-python", "3.0.12"), ("kgo", "v1.21.0"), ("sarama", "v1.46.3"), ("unknown", "unknown")],
 )
 def test_nothing_is_said_of_answers_that_nobody_waits_for(software: str, version: str, origin: Origin) -> None:
-    of = {"origin": origin, "client_software_name": software, "client_software_version": version}
+    of = {"origin": origin, "software_name": software, "software_version": version}
     pushed = [config_record(*(setting(key, value) for key, value in ZERO.items()), **of), config_record(setting("acks", "0"), **of)]
     pushed += [config_record(setting("acks", "0"), setting("enable.idempotence", "false", default=True), **of)]
     found = [fired(push_of(record)) for record in pushed]
