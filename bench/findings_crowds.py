@@ -74,10 +74,10 @@ class Crowd:
     def _connection(self, number: int, client: str, kind: Kind) -> InputRecord:
         sequence = next(self._sequence)
         event = replace(
-            self._event.connection, kind=kind, sequence=sequence, connection=number, client_id=f"orders-{number}",
+            self._event.record, kind=kind, sequence=sequence, connection=number, client_id=f"orders-{number}",
             address=_address(number),
         )  # fmt: skip
-        return replace(self._event, offset=sequence, appended_ms=self.now_ms, client=client, connection=event)
+        return replace(self._event, offset=sequence, appended_ms=self.now_ms, client=client, record=event)
 
 
 def _address(number: int) -> str:

@@ -119,7 +119,7 @@ class GaugesPublisher:
         self._conditions.report(lost_gateway(cluster, broker, gateway, host, now_ms()))
 
     def _failed(self, first: InputRecord, error: Exception) -> None:
-        gateway = json.dumps(first.connection.gateway)
+        gateway = json.dumps(first.record.gateway)
         batch = f"A batch of gateway {gateway} from record {first.offset} of partition {first.partition} of {CONNECTIONS}"
         self._passed_over.add(CONNECTIONS, batch, error, first.appended_ms)
 

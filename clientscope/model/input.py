@@ -29,4 +29,4 @@ class InputRecord:
     offset: Id64
     appended_ms: Ms
     client: ClientKey
-    connection: ClientConnectionRecord
+    record: ClientConnectionRecord

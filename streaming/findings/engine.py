@@ -296,7 +296,7 @@ class FindingsEngine:
         self.book.passes(application, push)
 
     def _happened(self, event: InputRecord) -> None:
-        record = event.connection
+        record = event.record
         self._liveness.apply(event)
         self._comparisons.happened(event)
         self.clients.heard()

@@ -92,7 +92,7 @@ class ClosingRates:
 
     def count(self, event: InputRecord) -> None:
         """A connection was closed."""
-        record, begin = event.connection, event.appended_ms // _SLICE_MS * _SLICE_MS
+        record, begin = event.record, event.appended_ms // _SLICE_MS * _SLICE_MS
         principal = record.principal
         if begin > self._newest_ms:
             self._newest_ms = begin
@@ -133,7 +133,7 @@ class Departures:
 
     def closed(self, gateway: GatewayKey, event: InputRecord) -> None:
         """A connection was closed."""
-        record, at_ms = event.connection, event.appended_ms
+        record, at_ms = event.record, event.appended_ms
         self._closed[gateway, record.epoch, record.connection] = at_ms
         while next(iter(self._closed.values())) < at_ms - 2 * GRACE_MS:
             del self._closed[next(iter(self._closed))]
@@ -254,7 +254,7 @@ class Liveness:
 
     def apply(self, event: InputRecord) -> None:
         """Takes in one."""
-        record = event.connection
+        record = event.record
         key, number = (record.cluster, record.broker, record.gateway), record.connection
         process = self._presence.process(key, record.epoch, event.appended_ms)
         if process is None:

@@ -61,7 +61,7 @@ class RequestedVersions:
     def happened(self, event: InputRecord) -> None:
         """Takes in an event of a connection, in any order."""
         before = self._seen.dropped["seen_clients"]
-        self._changed |= self._seen.apply(event.connection, event.appended_ms)
+        self._changed |= self._seen.apply(event.record, event.appended_ms)
         if dropped := self._seen.dropped["seen_clients"] - before:
             self.full.exceeded("some of those who have the most", dropped)
 

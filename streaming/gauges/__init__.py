@@ -102,12 +102,12 @@ class Gauges:
         """
         by_gateway: dict[GatewayKey, list[InputRecord]] = {}
         for each in inputs:
-            record = each.connection
+            record = each.record
             if record.counts or record.kind is Kind.HEARTBEAT:
                 by_gateway.setdefault((record.cluster, record.broker, record.gateway), []).append(each)
         changes: Changes = {}
         for key, of_gateway in by_gateway.items():
-            process = self._presence.process(key, max(each.connection.epoch for each in of_gateway), 1000 * now)
+            process = self._presence.process(key, max(each.record.epoch for each in of_gateway), 1000 * now)
             if process is None:
                 continue
             try:

@@ -102,10 +102,10 @@ class GatewaySeries:
         if process is not self._process:
             self._stale.update(self.series.withdraw())
             self._begin(process)
-        inputs = [each for each in inputs if each.connection.epoch == process.epoch]
+        inputs = [each for each in inputs if each.record.epoch == process.epoch]
         beyond = self._merge(inputs)
-        beats = (each for each in inputs if each.connection.kind is Kind.HEARTBEAT)
-        for each in sorted(beats, key=lambda each: (each.connection.sequence, each.offset)):  # a repeated one is no sign of life
+        beats = (each for each in inputs if each.record.kind is Kind.HEARTBEAT)
+        for each in sorted(beats, key=lambda each: (each.record.sequence, each.offset)):  # a repeated one is no sign of life
             self._beat(each, appended, beyond)
 
     def changes(self) -> Changes:
@@ -128,7 +128,7 @@ class GatewaySeries:
         beyond: _PartsBeyond = {}
         counted: set[tuple[int, bytes]] = set()
         for each in inputs:
-            record = each.connection
+            record = each.record
             at_ms, part = clamped(record.timestamp_ms, each.appended_ms), record.heartbeat_part
             for said in record.counts:
                 key = series_key(said.listener, said.software_name, said.software_version)
@@ -141,7 +141,7 @@ class GatewaySeries:
 
     def _beat(self, each: InputRecord, appended: Appended, beyond: _PartsBeyond) -> None:
         """A heartbeat, or one part of it."""
-        record, process = each.connection, self._process
+        record, process = each.record, self._process
         first, part = record.sequence - record.heartbeat_part, record.heartbeat_part
         appended_ms = 1000 * appended(each.partition, each.offset)
         is_newest = self._presence.heard(process, first, record.heartbeat_interval_ms, appended_ms)

@@ -62,7 +62,7 @@ def _record(sequence: int, epoch: int, gateway: str, **changes: Any) -> InputRec
         "version": 1, "cluster": "c", "broker": 1, "gateway": gateway, "epoch": epoch, "sequence": sequence,
         "timestamp_ms": 0, "listener": "CLIENT", "security_protocol": "PLAINTEXT", **changes,
     }  # fmt: skip
-    return InputRecord(version=1, topic=CONNECTIONS, client="", connection=ClientConnectionRecord(**fields), **place)
+    return InputRecord(version=1, topic=CONNECTIONS, client="", record=ClientConnectionRecord(**fields), **place)
 
 
 class Topic:

@@ -42,7 +42,7 @@ def of_gateways(inputs: Iterable[Json]) -> dict[tuple[str, int, str], list[Json]
     found: dict[tuple[str, int, str], dict[tuple[int, int], Json]] = defaultdict(dict)
     for each in inputs:
         gateway, epoch, _ = connection_of(each)
-        found[gateway].setdefault((epoch, each["connection"]["sequence"]), each)
+        found[gateway].setdefault((epoch, each["record"]["sequence"]), each)
     return {
         gateway: [each for at, each in sorted(records.items(), key=lambda item: item[0]) if at[0] == max(records)[0]]
         for gateway, records in found.items()
@@ -51,9 +51,7 @@ def of_gateways(inputs: Iterable[Json]) -> dict[tuple[str, int, str], list[Json]
 
 def connection_of(each: Json) -> Connection:
     """The one that an input is about, or that a client pushed on."""
-    said = each["connection"]
-    if isinstance(said, int):
-        return (each["cluster"], each["broker"], each["gateway"]), each["epoch"], said
+    said = each.get("record", each)
     return (said["cluster"], said["broker"], said["gateway"]), said["epoch"], said.get("connection", -1)
 
 
@@ -86,7 +84,7 @@ class Fleet:
         self.open: dict[Connection, tuple[str | None, ...]] = {}
         for records in of_gateways(inputs).values():
             self.open |= _open(records, now_ms)
-        closed = {connection_of(each) for each in inputs if each["connection"]["kind"] == "closed"}
+        closed = {connection_of(each) for each in inputs if each["record"]["kind"] == "closed"}
         self.pushes: list[Json] = []
         for each in in_order(pushes):
             if "origin" in each:
@@ -122,7 +120,7 @@ def _open(records: Iterable[Json], now_ms: int) -> dict[Connection, tuple[str | 
     found: dict[Connection, tuple[str | None, ...]] = {}
     heard_ms = None
     for each in records:
-        said = each["connection"]
+        said = each["record"]
         if said["kind"] == "closed":
             found.pop(connection_of(each), None)
         elif said["kind"] != "heartbeat":
@@ -249,7 +247,7 @@ def gauges(inputs: Iterable[Json]) -> dict[str, dict[str, Any]]:
         parts: Counter[int] = Counter()
         heartbeat: Json | None = None
         for each in records:
-            said = each["connection"]
+            said = each["record"]
             for of in said.get("counts", ()):
                 counts[of["listener"], of["software_name"], of["software_version"]] = said["sequence"], of
             if said["kind"] == "heartbeat":
@@ -260,7 +258,7 @@ def gauges(inputs: Iterable[Json]) -> dict[str, dict[str, Any]]:
                 if not said.get("heartbeat_interval_ms"):
                     heartbeat, counts = None, {}
         whose = dict(zip(("cluster", "broker", "gateway"), gateway, strict=True))
-        whose |= {"version": 1, "epoch": records[-1]["connection"]["epoch"]}
+        whose |= {"version": 1, "epoch": records[-1]["record"]["epoch"]}
         if heartbeat is not None:
             found[_key(gateway)] = whose | _of_gateway(heartbeat)
         for series, (_, of) in counts.items():
@@ -272,7 +270,7 @@ def gauges(inputs: Iterable[Json]) -> dict[str, dict[str, Any]]:
 
 
 def _of_gateway(heartbeat: Json) -> dict[str, Any]:
-    said = heartbeat["connection"]
+    said = heartbeat["record"]
     skew_ms = said["timestamp_ms"] - heartbeat["appended_ms"]
     return {
         "instances": said.get("instances", 0),

@@ -72,8 +72,8 @@ def test_both_topics_become_what_follows_in_one_pass_and_secrets_stay_out(
         "software_version": "4.4.0", "origin": "pushed", "application": '["User:a","orders","g\u00e9"]', "settings": 4, "redacted": 1,
         "client": pushed["under"], "written": ["token"], "to": RESULTS, "under": pushed["under"],
     }  # fmt: skip
-    connection = happened["connection"]
-    assert (connection["kind"], connection["requested_versions"]) == ("identified", [[1, 3]])
+    record = happened["record"]
+    assert (record["kind"], record["requested_versions"]) == ("identified", [[1, 3]])
 
 
 def test_each_push_is_judged_by_its_clients_profile(records: Records) -> None:

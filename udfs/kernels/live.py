@@ -83,7 +83,7 @@ def _events(rows: pa.Array, values: pa.Array, places: list[Place], digest_key: D
     for row, record in zip(rows.to_pylist(), records, strict=True):
         if record is not None and record.kind is not Kind.TRAFFIC:
             place = places[row]
-            value = encode(InputRecord(version=1, **place._asdict(), client=key_of(record), connection=record))
+            value = encode(InputRecord(version=1, **place._asdict(), client=key_of(record), record=record))
             yield row, INPUTS, f"{place.topic}/{place.partition}".encode(), value  # the key keeps records of one partition in order
 
 

@@ -34,8 +34,8 @@ def push(offset: int, client_id: str, **broken: Any) -> PushResult:
 
 def event(offset: int, **broken: Any) -> InputRecord:
     (found,) = connected([(NOW, connection_record(offset, kind=Kind.IDENTIFIED, client_id="orders", **WHO))], begin=offset)
-    assert found.connection is not None
-    return replace(found, connection=replace(found.connection, **broken))
+    assert found.record is not None
+    return replace(found, record=replace(found.record, **broken))
 
 
 @pytest.mark.parametrize(

@@ -136,7 +136,7 @@ class Job:
             until = min(end, begin + (1000 if at > self.hurries else self.pace[number]))
             entries += self.history.read(number, begin, until)
             self.positions[number] = max(begin, until)
-        self.heard.update(entry.connection.gateway for entry in entries)
+        self.heard.update(entry.record.gateway for entry in entries)
         self.chance.shuffle(entries)
         self.topic.write(self.gauges.apply(entries, self.clock.now(at), lambda *place: self.clock.appended(*place, at)))
         self.clock.applied(entries)

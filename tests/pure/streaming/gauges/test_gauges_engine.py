@@ -359,7 +359,7 @@ def test_f25_values_of_an_earlier_or_a_later_release_are_gone_on_with_and_what_i
 
 def test_entry_that_the_engine_fails_at_holds_up_no_other_gateway() -> None:
     failed: list[tuple[str, str]] = []
-    gauges = Gauges({}, now=0, failed=lambda entry, error: failed.append((entry.connection.gateway, type(error).__name__)))
+    gauges = Gauges({}, now=0, failed=lambda entry, error: failed.append((entry.record.gateway, type(error).__name__)))
     entries = [series(JAVA, 0, 1, gateway="f"), series(JAVA, 0, 1, timestamp_ms=None), series(JAVA, 1, 2), series(JAVA, 0, 3, gateway="h")]
     assert changed(gauges.apply(entries, now=0)) == {"f java": 1, "h java": 3}
     assert failed == [("g", "TypeError")]
