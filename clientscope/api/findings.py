@@ -119,8 +119,8 @@ class ResultRow(Value):
     instance_id: Name | None
     origin: Origin
     application: str
-    settings: int
-    redacted: int
+    setting_count: int
+    redacted_count: int
     rules: list[Fired]
     passed: list[Name]
     not_evaluable: list[Name]

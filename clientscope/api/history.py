@@ -93,9 +93,9 @@ class PastStart(Start):
     """In a difference: settings that its requests showed, rather than a start."""
     client_type: str | None
     """producer, consumer, …, as its settings show; null if they don't."""
-    settings: int
+    setting_count: int
     """How many it pushed."""
-    redacted: int
+    redacted_count: int
     """How many of them were withheld."""
     first: bool
     """Nothing in the time asked about comes before it that it could be compared with."""

@@ -49,8 +49,8 @@ class PushResult:
         appended_ms: when Kafka took the push, in ms since the epoch.
         received_ms: when the gateway did.
         application: a JSON list of the principal, client.id and group.id.
-        settings: how many the push has.
-        redacted: how many of these have no value.
+        setting_count: how many settings the push has.
+        redacted_count: how many of these have no value.
         rules: those that fired, and why.
         passed: codes of those that found nothing.
         not_evaluable: codes of those that couldn't judge.
@@ -88,8 +88,8 @@ class PushResult:
     instance_id: Uuid | None = None
     origin: Origin
     application: str
-    settings: Count
-    redacted: Count
+    setting_count: Count
+    redacted_count: Count
     rules: tuple[FiredRule, ...] = ()
     passed: Codes = ()
     not_evaluable: Codes = ()

@@ -56,7 +56,7 @@ def result(
         "version": 1, "topic": CONFIGS, "partition": 0, "offset": offset, "appended_ms": at_ms, "received_ms": at_ms, "cluster": "c",
         "broker": 1, "gateway": "gw", "epoch": 1, "connection": 1, "listener": "CLIENT", "security_protocol": "PLAINTEXT",
         "address": "10.0.0.1", "client_id": "app", "software_name": "unknown", "software_version": "unknown", "origin": "pushed",
-        "application": "[null,\"app\",null]", "settings": 1, "redacted": 0, "passed": list(passed), "client": "gw/1/1",
+        "application": "[null,\"app\",null]", "setting_count": 1, "redacted_count": 0, "passed": list(passed), "client": "gw/1/1",
         "rules": [{"code": code, "name": "", "severity": severity, "message": ""} for code, severity in fired], **fields,
     }  # fmt: skip
     return TopicRecord(RESULTS, at_ms, b"app", json.dumps(value).encode())

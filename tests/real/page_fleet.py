@@ -300,7 +300,8 @@ class Fleet:
         key = str(member.instance).encode()
         yield TopicRecord(CONFIGS, at, key, value, partition=0, offset=offset)
         yield result(
-            offset, at_ms=at, connection=member.number, security_protocol="SASL_SSL", application="", settings=len(chosen) + 2, redacted=1,
+            offset, at_ms=at, connection=member.number, security_protocol="SASL_SSL", application="",
+            setting_count=len(chosen) + 2, redacted_count=1,
             rules=rules, not_evaluable=["AN115"] if member.number % 7 == 0 else [], **member.said,
         )  # fmt: skip
 

@@ -62,7 +62,7 @@ def test_the_page_reads_what_the_job_has_written(records: Records, tmp_path: Pat
     (client,) = seen["items"]
     assert (client["connections"], client["open"], span.from_ms < client["first_seen_ms"] <= client["last_seen_ms"]) == (1, 0, True)
     starts = pushes.starts(Tables(tmp_path), span, pushes.Whose(client_id="it's"), 0, 10)
-    assert [start["redacted"] for start in starts["items"]] == [1, 1]
+    assert [start["redacted_count"] for start in starts["items"]] == [1, 1]
     assert starts["items"][0]["changes"] == [{"key": "acks", "before": "0", "after": "all"}]
     assert client["first_seen_ms"] == min(start["pushed_ms"] for start in starts["items"]), "both at Kafka's time"
 

@@ -69,8 +69,8 @@ def test_both_topics_become_what_follows_in_one_pass_and_secrets_stay_out(
         "version": 1, "topic": CONFIGS, "partition": 0, "offset": 1, "appended_ms": START_MS + 1_000, "received_ms": 1, "cluster": "c",
         "broker": 1, "gateway": "g", "epoch": 2, "connection": 3, "listener": "CLIENT", "security_protocol": "PLAINTEXT",
         "address": "127.0.0.1", "principal": "User:a", "client_id": "orders-3", "software_name": "apache-kafka-java",
-        "software_version": "4.4.0", "origin": "pushed", "application": '["User:a","orders","g\u00e9"]', "settings": 4, "redacted": 1,
-        "client": pushed["under"], "written": ["token"], "to": RESULTS, "under": pushed["under"],
+        "software_version": "4.4.0", "origin": "pushed", "application": '["User:a","orders","g\u00e9"]', "setting_count": 4,
+        "redacted_count": 1, "client": pushed["under"], "written": ["token"], "to": RESULTS, "under": pushed["under"],
     }  # fmt: skip
     record = happened["record"]
     assert (record["kind"], record["requested_versions"]) == ("identified", [[1, 3]])

@@ -104,7 +104,7 @@ export function PastStarts({ between, whose, limit, offset = 0, more }) {
   if (show) return html`${show}${complete}`;
   return html`<ol class="starts">${answer.items.map(
     (start, i) => html`<li key=${`${start.pushed_ms} ${i}`}>
-      <p class="when"><${Time} ms=${start.pushed_ms} /> <b><${Word} text=${start.client_id} none="no client id" /></b> <span class="muted"><${Software} name=${start.software_name} version=${start.software_version} />${start.client_type && html` · ${start.client_type}`} · <bdi class="mono">${start.address}</bdi>${start.principal && html` · <bdi>${start.principal}</bdi>`} · ${plural(start.settings, "setting")}${start.redacted > 0 && `, ${start.redacted} withheld`}</span></p>
+      <p class="when"><${Time} ms=${start.pushed_ms} /> <b><${Word} text=${start.client_id} none="no client id" /></b> <span class="muted"><${Software} name=${start.software_name} version=${start.software_version} />${start.client_type && html` · ${start.client_type}`} · <bdi class="mono">${start.address}</bdi>${start.principal && html` · <bdi>${start.principal}</bdi>`} · ${plural(start.setting_count, "setting")}${start.redacted_count > 0 && `, ${start.redacted_count} withheld`}</span></p>
       <${Diff} changes=${start.changes} oldest=${start.first} /></li>`,
   )}</ol>${more?.(answer)}${complete}`;
 }

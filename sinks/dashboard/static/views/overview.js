@@ -280,12 +280,12 @@ function Pushes({ state }) {
     },
     { label: "Principal", width: "12%", kind: "medium", cell: (row) => html`<${Word} text=${row.principal} />` },
     { label: "Address", width: "9%", kind: "mono large", cell: (row) => html`<${Word} text=${row.address} />` },
-    { label: "Settings", width: "6.5%", kind: "number", cell: (row) => count(row.settings) },
+    { label: "Settings", width: "6.5%", kind: "number", cell: (row) => count(row.setting_count) },
     {
       label: "Redacted",
       width: "6.5%",
       kind: "number large",
-      cell: (row) => (row.redacted ? count(row.redacted) : html`<span class="muted">0</span>`),
+      cell: (row) => (row.redacted_count ? count(row.redacted_count) : html`<span class="muted">0</span>`),
     },
     { label: "Result", width: "20%", kind: "whole", cell: (row) => html`<${Verdict} of=${row} />` },
   ];

@@ -104,7 +104,7 @@ def test_rows_stay_in_order_and_apart() -> None:
     results = [json.loads(row["value"]) for row in (pushed, seen)]
     places = [(row["topic"], row["key"].decode()) for row in (pushed, seen)]
     assert places == [("clientscope.results", each["client"]) for each in results]
-    assert [[each[name] for name in ("offset", "settings", "redacted", "origin")] for each in results] == [
+    assert [[each[name] for name in ("offset", "setting_count", "redacted_count", "origin")] for each in results] == [
         [101, 2, 1, "pushed"],
         [103, 0, 0, "observed"],
     ]

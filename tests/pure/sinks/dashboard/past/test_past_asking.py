@@ -83,7 +83,7 @@ def test_everything_is_answered_in_the_models_of_the_api(shared: Past) -> None:
     listed = client.get("/api/v1/history/clients", params={"q": "software:librdkafka", "sort": "client_id", "to": NOW_MS}).json()
     assert [(item["client_id"], item["open"]) for item in listed["items"]] == [("app", 1), ("canary", 0)]
     start = client.get("/api/v1/history/starts", params={"application": "app"}).json()["items"][0]
-    assert (start["settings"], start["changes"], start["first"]) == (1, None, True)
+    assert (start["setting_count"], start["changes"], start["first"]) == (1, None, True)
     found = client.get("/api/v1/history/findings", params={"q": "code:AN*"}).json()
     assert (found["total"], found["items"][0]["message"]) == (1, "Set acks.")
     assert client.get("/api/v1/history/findings/ended").json()["total"] == 0

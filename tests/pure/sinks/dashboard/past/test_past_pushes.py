@@ -44,7 +44,7 @@ def test_each_push_tells_what_changed_since_the_one_before(tmp_path: Path) -> No
         ("linger.ms", "5", None),
         ("sasl.jaas.config", "[key_infix, 90 bytes, 00010203]", "[key_infix, 90 bytes, 00000000]"),
     ]
-    assert (first["changes"], first["first"], first["settings"], first["redacted"]) == (None, True, 3, 1)
+    assert (first["changes"], first["first"], first["setting_count"], first["redacted_count"]) == (None, True, 3, 1)
     application = starts(tmp_path, application="orders")
     assert [item["client_id"] for item in application["items"]] == ["orders-2", "orders-1", "orders-1", "orders-1"]
     assert [key for key, *_ in changed(application["items"][0])] == ["acks", "sasl.jaas.config"], "to the application's producer before it"
@@ -90,7 +90,7 @@ def test_a_value_that_is_a_secret_by_todays_rules_is_withheld_though_the_table_h
     append(tmp_path, "pushes", rows)
     answer = starts(tmp_path, client_id="app")
     assert secret not in str(answer)
-    assert answer["items"][0]["redacted"] == 1
+    assert answer["items"][0]["redacted_count"] == 1
 
 
 def test_an_application_of_too_many_names_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
