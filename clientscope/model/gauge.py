@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 from clientscope.model.fields import READ, Count, Id32, Id64, Int32, Ms, Version
 from clientscope.model.values import Name
@@ -26,6 +27,7 @@ class Gauge:
     __pydantic_config__ = READ
 
     version: Version = 1
+    kind: Literal["series"] = "series"
     cluster: Name
     broker: Id32
     gateway: Name
@@ -68,6 +70,7 @@ class GatewayGauge:
     __pydantic_config__ = READ
 
     version: Version = 1
+    kind: Literal["gateway"] = "gateway"
     cluster: Name
     broker: Id32
     gateway: Name

@@ -263,7 +263,7 @@ def gauges(inputs: Iterable[Json]) -> dict[str, dict[str, Any]]:
             found[_key(gateway)] = whose | _of_gateway(heartbeat)
         for series, (_, of) in counts.items():
             if of["connections"]:
-                numbers = {"connections": of["connections"], "opened": of["opened"], "closed": of["closed"]}
+                numbers = {"kind": "series", "connections": of["connections"], "opened": of["opened"], "closed": of["closed"]}
                 named = dict(zip(("listener", "software_name", "software_version"), series, strict=True))
                 found[_key([*gateway, *series])] = whose | named | numbers
     return found
@@ -273,6 +273,7 @@ def _of_gateway(heartbeat: Json) -> dict[str, Any]:
     said = heartbeat["record"]
     skew_ms = said["timestamp_ms"] - heartbeat["appended_ms"]
     return {
+        "kind": "gateway",
         "instances": said.get("instances", 0),
         "opened": said.get("opened", 0),
         "closed": said.get("closed", 0),

@@ -51,8 +51,8 @@ def row(changes: Changes, gateway: str = "g") -> dict[str, Any]:
 def test_a_value_is_compact_json_with_the_series_in_key_and_value() -> None:
     changes = Gauges({}, now=0).apply([series(JAVA, 3, 2)], now=0)
     assert changes == {
-        key(JAVA): b'{"version":1,"cluster":"c","broker":1,"gateway":"g","listener":"CLIENT","software_name":"java","software_version":"1",'
-        b'"connections":2,"opened":9,"closed":7,"epoch":1,"sequence":3,"timestamp_ms":0}'
+        key(JAVA): b'{"version":1,"kind":"series","cluster":"c","broker":1,"gateway":"g","listener":"CLIENT","software_name":"java",'
+        b'"software_version":"1","connections":2,"opened":9,"closed":7,"epoch":1,"sequence":3,"timestamp_ms":0}'
     }
 
 
@@ -187,9 +187,9 @@ def test_a_restart_writes_nothing_again(gauges: Gauges, topic: Topic) -> None:
 def test_a_gateways_own_row(gauges: Gauges) -> None:
     figures = {"instances": 3, "opened": 40, "closed": 30, "host": "edge-3"}
     assert row(gauges.apply([beat(7, timestamp_ms=1_000, appended_ms=1_100, **figures)], now=0)) == {
-        "version": 1, "cluster": "c", "broker": 1, "gateway": "g", "instances": 3, "opened_per_minute": 0, "closed_per_minute": 0,
-        "opened": 40, "closed": 30, "other_series": 0, "heartbeat_interval_ms": 5000, "clock_skew_minutes": 0,
-        "epoch": 1, "sequence": 7, "timestamp_ms": 1_100, "host": "edge-3",
+        "version": 1, "kind": "gateway", "cluster": "c", "broker": 1, "gateway": "g", "instances": 3,
+        "opened_per_minute": 0, "closed_per_minute": 0, "opened": 40, "closed": 30, "other_series": 0,
+        "heartbeat_interval_ms": 5000, "clock_skew_minutes": 0, "epoch": 1, "sequence": 7, "timestamp_ms": 1_100, "host": "edge-3",
     }  # fmt: skip
     assert [gauges.host("c", 1, gateway) for gateway in ("g", "another")] == ["edge-3", ""]
 
