@@ -8,7 +8,8 @@ Records count by (epoch, sequence) and not in the order in which they come, so r
   have been cut off from Kafka, so its connections are kept, for it to come back with, until it has been silent for a day.
 - The counts of a heartbeat are those of all its parts.
 
-The gauges, the findings and the page keep what they need of a connection here. Times are ms, by a clock that the caller chooses.
+The gauges, the findings and the page keep what they need of a connection here. History has millions of rows: it asks the same of its table,
+in SQL (`sinks.dashboard.past.connections`), and a test compares both. Times are ms, by a clock that the caller chooses.
 """
 
 from __future__ import annotations

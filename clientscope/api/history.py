@@ -51,12 +51,13 @@ class PastClient(Model):
     address: str
     software_name: str
     software_version: str
+    cluster: str
     first_seen_ms: int
     """Within the time asked about; its beginning where it was connected then."""
     last_seen_ms: int
     """Within the time asked about; its end where it was connected then."""
     connections: int
-    """That were closed in that time or open at its end; one at least."""
+    """That ended in that time or were open at its end; one at least."""
     open: int
     """Of them those that were open at its end."""
 

@@ -140,7 +140,7 @@ CLIENTS: dict[str, Field] = _fields(
 for."""
 
 HISTORY_CLIENTS: Fields = {
-    name: CLIENTS[name] for name in ("software", "version", "client_id", "application", "owner", "principal", "address")
+    name: CLIENTS[name] for name in ("software", "version", "client_id", "application", "owner", "principal", "address", "cluster")
 } | _fields(
     broker=FieldKind.NUMBER,  # the id of one that it was connected to
     connections=FieldKind.NUMBER,  # how many it had in the time asked about

@@ -74,6 +74,11 @@ def connection(ms: int, kind: Kind, number: int = 1, sequence: int | None = None
     return placed | _CLIENT | row | changed
 
 
+def heartbeat(ms: int, **changed: Any) -> dict[str, Any]:
+    """A gateway's, without which its connections count as lost."""
+    return connection(ms, Kind.HEARTBEAT, -1, **{"client_id": None, "heartbeat_interval_ms": 30_000, **changed})
+
+
 def gauge(ms: int, connections: int, name: str = "librdkafka", version: str = "2.6.1", gateway: str = "gw") -> dict[str, Any]:
     """A row of ``gauges``."""
     minute = at(ms // MINUTE_MS * MINUTE_MS)

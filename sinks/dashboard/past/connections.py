@@ -19,9 +19,10 @@ import pyarrow.compute as pc
 from clientscope.catalog.sensitive import shown
 from clientscope.model.enums import OF_GATEWAYS, Kind
 from clientscope.model.values import clean
+from clientscope.presence import FIRST_INTERVAL_MS, LOST_AFTER
 from clientscope.profiles.owners import NO_OWNERS, Owners
 from clientscope.query import HISTORY_CLIENTS, matches, parse, parse_sort, version_order
-from sinks.dashboard.past.tables import Json, Span, Tables, moment, text, too_wide, within
+from sinks.dashboard.past.tables import Json, Span, Tables, text, too_wide, within
 from udfs.kernels.applications import application_of
 
 MINUTE_MS = 60_000
@@ -124,6 +125,7 @@ SORTS = (
     "address",
     "software",
     "version",
+    "cluster",
     "first_seen",
     "last_seen",
     "connections",
@@ -138,14 +140,18 @@ SHOWN_AS = {
     "address": "address",
     "software_name": "software",
     "software_version": "version",
+    "cluster": "cluster",
 }
 """Columns that connections of one client share, and what the search grammar calls them."""
 
-IDENTITY_COLUMNS = ", ".join(SHOWN_AS)
+IDENTITY_COLUMNS = ", ".join(f'"{column}"' for column in SHOWN_AS)  # a comma before `cluster` would end the list
 _NONE, _BETWEEN = "\x00", "\x1f"
 """Neither is in what may be shown."""
 
 _BROKERS = "string_agg(DISTINCT CAST(broker AS VARCHAR), ',') AS brokers"
+_AT = 'CAST("timestamp" AS BIGINT)'
+"""In \u00b5s."""
+_OF_PROCESS = "cluster = its_cluster AND broker = its_broker AND gateway = its_gateway AND epoch = its_epoch"
 OF_CLIENTS = f"kind NOT IN ({', '.join(text(kind) for kind in sorted(OF_GATEWAYS))})"
 
 
@@ -156,19 +162,20 @@ def clients(tables: Tables, span: Span, owners: Owners = NO_OWNERS) -> pa.Table:
         NoAnswer: see `Tables.ask`; or there are more than `MOST_CLIENTS`.
     """
     sql = f"""
-        SELECT {IDENTITY_COLUMNS}, min(first) AS first, max(last) AS last, sum(closed) AS closed, sum(open) AS open,
+        SELECT {IDENTITY_COLUMNS}, min(first) AS first, max(last) AS last, sum(ended) AS ended, sum(open) AS open,
             string_agg(brokers, ',') AS brokers
         FROM (
-            SELECT {IDENTITY_COLUMNS}, min("timestamp") AS first, max("timestamp") AS last,
-                count(*) FILTER (WHERE kind = '{Kind.CLOSED}') AS closed, 0 AS open,
+            SELECT {IDENTITY_COLUMNS}, min({_AT}) AS first, max({_AT}) AS last,
+                count(*) FILTER (WHERE kind = '{Kind.CLOSED}') AS ended, 0 AS open,
                 count(*) FILTER (WHERE kind IN ('{Kind.CLOSED}', '{Kind.PRESENT}')) AS settled, {_BROKERS}
             FROM connections WHERE {within(span, "timestamp")} AND {OF_CLIENTS} GROUP BY {IDENTITY_COLUMNS}
             UNION ALL
-            SELECT {IDENTITY_COLUMNS}, {moment(span.from_ms)}, {moment(span.from_ms)}, 0, 0, 1, {_BROKERS}
-            FROM ({_open_at(span.from_ms)}) GROUP BY {IDENTITY_COLUMNS}
+            SELECT {IDENTITY_COLUMNS}, min(until), max(until), 0, 0, 1, {_BROKERS}
+            FROM ({_not_closed(Span(span.from_ms, span.from_ms))}) GROUP BY {IDENTITY_COLUMNS}
             UNION ALL
-            SELECT {IDENTITY_COLUMNS}, {moment(span.to_ms)}, {moment(span.to_ms)}, 0, count(*), 1, {_BROKERS}
-            FROM ({_open_at(span.to_ms)}) GROUP BY {IDENTITY_COLUMNS}
+            SELECT {IDENTITY_COLUMNS}, min(until), max(until), count(*) FILTER (WHERE until < {1000 * span.to_ms}),
+                count(*) FILTER (WHERE until = {1000 * span.to_ms}), 1, {_BROKERS}
+            FROM ({_not_closed(span)}) GROUP BY {IDENTITY_COLUMNS}
         )
         GROUP BY {IDENTITY_COLUMNS} HAVING sum(settled) > 0 LIMIT {MOST_CLIENTS + 1}
     """  # noqa: S608 - numbers and times alone
@@ -178,19 +185,39 @@ def clients(tables: Tables, span: Span, owners: Owners = NO_OWNERS) -> pa.Table:
     return _shown(found, owners)
 
 
-def _open_at(at_ms: int) -> str:
-    """A row for each connection that was open then; those of a gateway's earlier epochs ended with it."""
-    before = within(Span(at_ms - RECORDED_EVERY_MS, at_ms), "timestamp")
+def _processes(span: Span) -> str:
+    """Until when each process of a gateway was there, by a span's end, as `clientscope.presence` has it: until its goodbye, until so many
+    heartbeats were missing, or until the next process's first record."""
     return f"""
-        SELECT {IDENTITY_COLUMNS}, broker FROM connections
-        LEFT SEMI JOIN (
-            SELECT gateway AS its_gateway, epoch AS its_epoch, max(sequence) AS newest FROM connections
-            WHERE {before} AND {OF_CLIENTS} GROUP BY gateway, epoch, connection
-        ) ON gateway = its_gateway AND epoch = its_epoch AND sequence = newest
-        LEFT SEMI JOIN (
-            SELECT gateway AS of_gateway, max(epoch) AS last_epoch FROM connections WHERE {before} GROUP BY gateway
-        ) ON gateway = of_gateway AND epoch = last_epoch
-        WHERE {before} AND {OF_CLIENTS} AND kind <> '{Kind.CLOSED}'
+        SELECT cluster AS its_cluster, broker AS its_broker, gateway AS its_gateway, epoch AS its_epoch,
+            least({1000 * span.to_ms}, lost, lead(first) OVER (PARTITION BY cluster, broker, gateway ORDER BY epoch)) AS until
+        FROM (
+            SELECT cluster, broker, gateway, epoch, min({_AT}) AS first,
+                coalesce(
+                    last_value({_AT} + {1000 * LOST_AFTER} * heartbeat_interval_ms ORDER BY sequence)
+                        FILTER (WHERE kind = '{Kind.HEARTBEAT}'),
+                    min({_AT}) + {1000 * LOST_AFTER * FIRST_INTERVAL_MS}
+                ) AS lost
+            FROM connections WHERE {_recorded(span)} GROUP BY cluster, broker, gateway, epoch
+        )
+    """  # noqa: S608 - numbers and times alone
+
+
+def _recorded(span: Span) -> str:
+    """The condition that a record may be of a connection that was open in a span."""
+    return within(Span(max(0, span.from_ms - RECORDED_EVERY_MS), span.to_ms), "timestamp")
+
+
+def _not_closed(span: Span) -> str:
+    """A row for each connection that was open in a span, and when the span or its gateway's process ended: whose it was ``until`` then."""
+    return f"""
+        SELECT {IDENTITY_COLUMNS}, broker, until FROM (
+            SELECT {IDENTITY_COLUMNS}, broker, kind, until,
+                row_number() OVER (PARTITION BY cluster, broker, gateway, epoch, connection ORDER BY sequence DESC) AS age
+            FROM connections JOIN ({_processes(span)}) ON {_OF_PROCESS}
+            WHERE {_recorded(span)} AND {OF_CLIENTS} AND until >= {1000 * span.from_ms} AND {_AT} >= until - {1000 * RECORDED_EVERY_MS}
+        )
+        WHERE age = 1 AND kind <> '{Kind.CLOSED}'
     """  # noqa: S608 - numbers and times alone
 
 
@@ -265,19 +292,18 @@ def shown_identity(found: pa.Table) -> dict[str, pa.Array]:
 def _shown(found: pa.Table, owners: Owners) -> pa.Table:
     """Under the search grammar's names, and as it may be shown: gateways redact and bound names, but others may write such records."""
     identity = shown_identity(found)
-    first, last = (_ms(found[column]) for column in ("first", "last"))
-    closed, still = found["closed"].to_numpy(), found["open"].to_numpy()
+    still = found["open"].to_numpy()
     return pa.table(
         {
             "client_id": identity["client_id"],
             "application": each(identity["client_id"], application_of),
             "broker": pa.array(map(_in_order, found["brokers"].to_pylist()), pa.list_(pa.int64())),
             "owner": _owners(owners, identity["principal"], identity["client_id"]),
-            **{name: identity[name] for name in ("principal", "address", "software", "version")},
-            "first_seen": first,
-            "last_seen": last,
-            # Those of a gateway that was killed are neither closed nor open; there was one at least.
-            "connections": pa.array((closed + still).clip(1), pa.int64()),
+            **{name: identity[name] for name in ("principal", "address", "software", "version", "cluster")},
+            "first_seen": pc.divide(found["first"], 1000),
+            "last_seen": pc.divide(found["last"], 1000),
+            # Of a connection that was identified as another one since, nothing was the last; there was one at least.
+            "connections": pa.array((found["ended"].to_numpy() + still).clip(1), pa.int64()),
             "open": pa.array(still, pa.int64()),
         }
     )
@@ -292,10 +318,6 @@ def _owners(owners: Owners, principals: pa.Array, client_ids: pa.Array) -> pa.Ar
 def _in_order(brokers: str) -> list[int]:
     """Each broker once."""
     return sorted(set(map(int, brokers.split(","))))
-
-
-def _ms(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    return column.cast(pa.timestamp("ms", "UTC"), safe=False).cast(pa.int64())
 
 
 def _name(field: str, said: str) -> str:
@@ -317,26 +339,20 @@ def lifetimes(tables: Tables, span: Span) -> pa.Table:
     Raises:
         NoAnswer: see `Tables.ask`; or there are more than `MOST_LIFETIMES` rows.
     """
-    step_ms = step_of(span)
-    from_us, to_us, step_us = span.from_ms * 1000, span.to_ms * 1000, step_ms * 1000
-    before = within(Span(max(0, span.from_ms - RECORDED_EVERY_MS), span.to_ms), "timestamp")
-    still = f"epoch = last_epoch AND last >= {moment(span.to_ms - RECORDED_EVERY_MS)}"
-    ended = f"CASE WHEN has_closed OR NOT ({still}) THEN CAST(last AS BIGINT) ELSE {to_us - 1} END"
-    began = f"greatest(CAST(first AS BIGINT), {from_us})"
-    begin = points(span, step_ms).start // step_ms
+    step_us, from_us = 1000 * step_of(span), 1000 * span.from_ms
+    begin = points(span, step_of(span)).start * 1000 // step_us
+    ended = f"CASE WHEN is_closed OR last < until - {1000 * RECORDED_EVERY_MS} THEN last ELSE greatest(last, until - 1) END"
     sql = f"""
         SELECT {IDENTITY_COLUMNS}, first, last, count(*) AS connections FROM (
-            SELECT {IDENTITY_COLUMNS}, {began} / {step_us} - {begin} AS first, {ended} / {step_us} - {begin} AS last
+            SELECT {IDENTITY_COLUMNS}, greatest(first, {from_us}) / {step_us} - {begin} AS first, {ended} / {step_us} - {begin} AS last
             FROM connections
             JOIN (
-                SELECT gateway AS its_gateway, epoch AS its_epoch, max(sequence) AS newest, min("timestamp") AS first,
-                    max("timestamp") AS last, bool_or(kind = '{Kind.CLOSED}') AS has_closed
-                FROM connections WHERE {before} AND {OF_CLIENTS} GROUP BY gateway, epoch, connection
-            ) ON gateway = its_gateway AND epoch = its_epoch AND sequence = newest
-            JOIN (
-                SELECT gateway AS of_gateway, max(epoch) AS last_epoch FROM connections WHERE {before} GROUP BY gateway
-            ) ON gateway = of_gateway
-            WHERE {before} AND {OF_CLIENTS} AND {ended} >= {from_us}
+                SELECT cluster AS in_cluster, broker AS at_broker, gateway AS at_gateway, epoch AS in_epoch, max(sequence) AS newest,
+                    min({_AT}) AS first, max({_AT}) AS last, bool_or(kind = '{Kind.CLOSED}') AS is_closed
+                FROM connections WHERE {_recorded(span)} AND {OF_CLIENTS} GROUP BY cluster, broker, gateway, epoch, connection
+            ) ON cluster = in_cluster AND broker = at_broker AND gateway = at_gateway AND epoch = in_epoch AND sequence = newest
+            JOIN ({_processes(span)}) ON {_OF_PROCESS}
+            WHERE {_recorded(span)} AND {OF_CLIENTS} AND {ended} >= {from_us}
         )
         GROUP BY {IDENTITY_COLUMNS}, first, last LIMIT {MOST_LIFETIMES + 1}
     """  # noqa: S608 - numbers and times alone

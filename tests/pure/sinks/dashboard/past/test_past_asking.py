@@ -17,7 +17,7 @@ from every import every
 from fastapi.testclient import TestClient
 from golden import is_golden
 from page_state import answers, browser, live, pushed
-from past_tables import DAY_MS, HOUR_MS, MINUTE_MS, NOW_MS, append, connection, finding, gauge, push, setting
+from past_tables import DAY_MS, HOUR_MS, MINUTE_MS, NOW_MS, append, connection, finding, gauge, heartbeat, push, setting
 from patience import LIMIT_S, until
 from record_bytes import setting as record_setting
 
@@ -36,7 +36,11 @@ PATHS = ["series", "clients", "starts?client_id=app", "findings", "findings/ende
 
 
 def write(folder: Path) -> Path:
-    rows = [connection(NOW_MS - HOUR_MS, Kind.OPENED, 1), connection(NOW_MS - 9, Kind.CLOSED, 2, client_id="canary")]
+    rows = [
+        connection(NOW_MS - HOUR_MS, Kind.OPENED, 1),
+        heartbeat(NOW_MS - 99),
+        connection(NOW_MS - 9, Kind.CLOSED, 2, client_id="canary"),
+    ]
     append(folder, "connections", rows)
     append(folder, "gauges", [gauge(NOW_MS - 9 * MINUTE_MS, 3)])
     append(folder, "pushes", [push(NOW_MS - HOUR_MS, setting("acks", "all"))])
@@ -129,7 +133,7 @@ def test_tables_that_grow_are_damaged_or_are_no_tables_of_the_jobs(
     assert listed() == (["app", "canary"], NOW_MS - 9)
     append(history, "connections", [connection(NOW_MS - 5, Kind.OPENED, 3, client_id="late")])
     assert listed() == (["app", "late", "canary"], NOW_MS - 5), "its table has more"
-    append(history, "connections", [connection(NOW_MS + 5, Kind.HEARTBEAT, 0)])
+    append(history, "connections", [heartbeat(NOW_MS + 5)])
     assert listed() == (["app", "late", "canary"], NOW_MS)
     assert listed(NOW_MS - 2 * HOUR_MS) == ([], None), "before there was any history"
 

@@ -6,9 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from past_tables import DAY_MS, HOUR_MS, MINUTE_MS, NOW_MS, append, connection
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from past_tables import DAY_MS, HOUR_MS, MINUTE_MS, NOW_MS, append, connection, heartbeat
 
 from clientscope.model.enums import Kind
+from clientscope.presence import GatewayProcess, Presence
 from clientscope.profiles.client_patterns import ClientPattern
 from clientscope.profiles.owners import Owner, Owners
 from clientscope.query import HISTORY_CLIENTS, Query, matches, parse
@@ -52,7 +55,7 @@ def test_a_client_is_what_its_connections_share_and_when_they_were_there(tmp_pat
     assert {*items} == {"app", "a\ufffdb\ufffd", "[redacted]"}
     assert items["app"] == {
         "client_id": "app", "application": "app", "owner": None, "brokers": [1], "principal": "User:app", "address": "10.0.0.1",
-        "software_name": "librdkafka", "software_version": "2.6.1", "first_seen_ms": begin + 3,
+        "software_name": "librdkafka", "software_version": "2.6.1", "cluster": "c", "first_seen_ms": begin + 3,
         "last_seen_ms": begin + 10 * HOUR_MS, "connections": 2, "open": 0,
     }  # fmt: skip
 
@@ -66,15 +69,89 @@ def test_who_was_connected_all_the_time_is_seen_though_no_record_is_of_it(tmp_pa
         "connections",
         [
             *(connection(ms, Kind.PRESENT, 1, client_id="steady") for ms in every_six_hours),
+            *(heartbeat(ms) for ms in range(span.from_ms - 50_000, NOW_MS, HOUR_MS // 6)),
+            heartbeat(NOW_MS - 80_000),
             connection(span.from_ms - 2 * HOUR_MS, Kind.OPENED, 2, client_id="gone before"),
             connection(span.from_ms - HOUR_MS, Kind.CLOSED, 2, client_id="gone before"),
             connection(span.from_ms - HOUR_MS, Kind.OPENED, 3, client_id="lost", gateway="killed", epoch=1),
             connection(span.from_ms - HOUR_MS // 2, Kind.HEARTBEAT, -1, client_id=None, gateway="killed", epoch=2),
+            connection(span.from_ms - HOUR_MS, Kind.OPENED, 3, client_id="elsewhere", gateway="silent"),
+            connection(NOW_MS - 2, Kind.PRESENT, 3, client_id="elsewhere", gateway="silent", cluster="other"),
+            *(heartbeat(ms, gateway="silent", cluster="other") for ms in (span.from_ms - 1, NOW_MS - 1)),
         ],
     )
-    [item] = seen(tmp_path, span)["items"]
+    item, elsewhere = seen(tmp_path, span, sort="-client_id")["items"]
+    assert (elsewhere["client_id"], elsewhere["cluster"], elsewhere["open"]) == ("elsewhere", "other", 1)
     assert (item["client_id"], item["connections"], item["open"]) == ("steady", 1, 1)
     assert (item["first_seen_ms"], item["last_seen_ms"]) == span
+
+
+def happened(steps: list[tuple[int, int, int]]) -> list[dict[str, Any]]:
+    """Rows of two gateways, with a connection for each client; a step is what happens, at which of them, and after how many seconds."""
+    rows, at_ms, epochs = [], NOW_MS - DAY_MS, [1, 1]
+    open_at: list[set[int]] = [set(), set()]
+    for number, (what, which, seconds) in enumerate(steps):
+        at_ms += 1000 * seconds
+        of = {"gateway": f"gw-{which}", "epoch": epochs[which]}
+        if what == 0:
+            open_at[which].add(number)
+            rows.append(connection(at_ms, Kind.OPENED, number, client_id=f"c{number}", **of))
+        elif what == 1 and open_at[which]:
+            gone = open_at[which].pop()
+            rows.append(connection(at_ms, Kind.CLOSED, gone, client_id=f"c{gone}", **of))
+        elif what == 2:
+            epochs[which], open_at[which] = epochs[which] + 1, set()
+            rows.append(heartbeat(at_ms, **of | {"epoch": epochs[which]}))
+        elif what == 3:
+            rows.append(heartbeat(at_ms, heartbeat_interval_ms=0, **of))
+            epochs[which], open_at[which] = epochs[which] + 1, set()
+        else:
+            rows.append(heartbeat(at_ms, **of))
+    return rows
+
+
+Whose = tuple[str, int]
+"""A client, and when its connection was opened."""
+
+
+def by_presence(rows: list[dict[str, Any]], to_ms: int) -> dict[str, tuple[int, bool]]:
+    """Until when each client was there, and whether it still is, by the tracker that gauges, findings and the page have."""
+    until: dict[str, int] = {}
+
+    def due_ms(process: GatewayProcess[Whose], opened_ms: int) -> int:
+        return max(opened_ms, int(process.due_ms()))  # a gateway is lost without heartbeats, whatever else it writes
+
+    def ended(process: GatewayProcess[Whose], now_ms: float) -> None:
+        for _, (client, opened_ms) in process.open.values():
+            until[client] = int(now_ms) if process.has_left else min(int(now_ms), due_ms(process, opened_ms))
+
+    presence: Presence[Whose] = Presence(ended)
+    for row in rows:
+        process = presence.process(("c", 1, row["gateway"]), row["epoch"], row["timestamp_ms"])
+        assert process is not None
+        if row["kind"] == Kind.HEARTBEAT:
+            presence.heard(process, row["sequence"], row["heartbeat_interval_ms"], row["timestamp_ms"])
+        elif row["kind"] == Kind.CLOSED:
+            presence.close(process, row["connection"])
+            until[process.open.pop(row["connection"])[1][0]] = row["timestamp_ms"]
+        elif process.takes(row["connection"], row["sequence"]):
+            process.open[row["connection"]] = row["sequence"], (row["client_id"], row["timestamp_ms"])
+    still = {whose: process for process in presence.processes.values() for _, whose in process.open.values()}
+    found = {client: (ms, False) for client, ms in until.items()}
+    return found | {whose[0]: (min(to_ms, due_ms(process, whose[1])), process.due_ms() >= to_ms) for whose, process in still.items()}
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from([0, 0, 0, 1, 2, 3, 4, 4, 4]), st.integers(0, 1), st.sampled_from([1, 20, 29, 89, 91, 400]))))
+def test_who_was_there_until_when_is_as_gauges_findings_and_the_page_have_it(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[int, int, int]]
+) -> None:
+    rows = happened(steps)
+    to_ms = max([NOW_MS - DAY_MS, *(row["timestamp_ms"] for row in rows)]) + 1
+    folder = tmp_path_factory.mktemp("history")
+    append(folder, "connections", rows)
+    found = seen(folder, Span(NOW_MS - DAY_MS - HOUR_MS, to_ms))["items"]
+    assert {item["client_id"]: (item["last_seen_ms"], item["open"] == 1) for item in found} == by_presence(rows, to_ms)
 
 
 @pytest.fixture(scope="module")

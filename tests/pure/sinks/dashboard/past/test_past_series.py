@@ -10,7 +10,7 @@ import pytest
 from every import every
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from past_tables import DAY_MS, HOUR_MS, MINUTE_MS, NOW_MS, append, connection, gauge
+from past_tables import DAY_MS, HOUR_MS, MINUTE_MS, NOW_MS, append, connection, gauge, heartbeat
 from past_tables import client_facts as row
 
 from clientscope.model.enums import Kind
@@ -129,6 +129,7 @@ def rows(number: int, life: Life) -> list[dict[str, Any]]:
     end = LATEST if life.closed is None else life.closed  # one that is open is recorded until then
     made = [connection(START + life.opened * MINUTE_MS, Kind.OPENED, number, **of)]
     made += [connection(START + at * MINUTE_MS, Kind.PRESENT, number, **of) for at in range(life.opened + 360, end, 360)]
+    made += [heartbeat(row["timestamp_ms"], heartbeat_interval_ms=121 * MINUTE_MS, **of) for row in made]
     return made if life.closed is None else [*made, connection(START + life.closed * MINUTE_MS, Kind.CLOSED, number, **of)]
 
 
@@ -160,14 +161,15 @@ def test_a_step_has_all_that_were_there_at_any_moment_of_it(
         assert sum(one["connections"][place] for one in found["versions"]) + found["other"][place] == len(there)
 
 
-def test_a_connection_of_a_gateway_that_was_killed_ends_with_its_last_record(tmp_path: Path) -> None:
+def test_a_connection_of_a_gateway_that_was_killed_ends_when_three_heartbeats_are_missing(tmp_path: Path) -> None:
     killed = [connection(START, Kind.OPENED, 1), connection(START + 6 * HOUR_MS, Kind.PRESENT, 1)]
+    heard = [heartbeat(START + hour * HOUR_MS, heartbeat_interval_ms=20 * MINUTE_MS) for hour in range(9)]
     again = connection(START + 12 * HOUR_MS, Kind.OPENED, 1, epoch=2, client_id="other")
-    append(tmp_path, "connections", [*killed, again])
+    append(tmp_path, "connections", [*killed, *heard, again])
     append(tmp_path, "gauges", [gauge(START + hour * HOUR_MS, 1) for hour in range(24)])
     found = asked(tmp_path, START, START + DAY_MS, "client_id:app")
     there = [begin for begin, count in zip(found["points"], found["connections"], strict=True) if count]
-    assert (there[0], there[-1]) == (START, START + 6 * HOUR_MS)
+    assert (there[0], there[-1]) == (START, START + 8 * HOUR_MS)
     assert found["connections"][1] is None, "nothing was recorded then"
 
 
