@@ -13,8 +13,9 @@ from clientscope.model.codec import decode, encode
 from clientscope.model.connection import ClientConnectionRecord, SeriesCount
 from clientscope.model.enums import Kind, Origin, PrincipalSource
 from clientscope.model.input import InputRecord
-from clientscope.model.push import Push, RecordedSetting, TypeName, compact
+from clientscope.model.push import Push, compact
 from clientscope.model.result import PushResult
+from clientscope.model.setting import Setting, TypeName
 from clientscope.model.topics import CONFIGS, RESULTS
 from streaming.findings.inputs import EngineInput
 from udfs.kernels.live import live
@@ -28,12 +29,12 @@ _CLIENT = {
 _MS = 1_700_000_000_000
 
 
-def setting(key: str, value: str, type: Type = Type.INT, default: bool = False) -> RecordedSetting:
+def setting(key: str, value: str, type: Type = Type.INT, default: bool = False) -> Setting:
     """One of a push's settings."""
-    return RecordedSetting(key, value, get_args(TypeName)[type], default)
+    return Setting(key, value, "default" if default else "set", get_args(TypeName)[type])
 
 
-def push(settings: Iterable[RecordedSetting], **changes: Any) -> bytes:
+def push(settings: Iterable[Setting], **changes: Any) -> bytes:
     """A Push."""
     of_client = {"received_ms": _MS, "connection": 1, "origin": Origin.PUSHED}
     return encode(Push(**{**_PLACE, **_CLIENT, **of_client, **compact(settings), **changes}))

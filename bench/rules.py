@@ -24,7 +24,7 @@ from clientscope.catalog.configs import DEFAULT_KEYS, TYPES, ClientType, Type
 from clientscope.catalog.dialects import dialect
 from clientscope.client.settings import collect_dialect
 from clientscope.digest import DigestKey
-from clientscope.model.push import TypeName
+from clientscope.model.setting import TypeName
 from clientscope.policy.interface import ClientConfig
 from clientscope.policy.redaction import redact as redact_one
 from udfs.decode import judged_pushes
@@ -74,7 +74,9 @@ def measure(values: list[bytes], rounds: int) -> tuple[dict[str, float], dict[st
     judged = [each for values in batches for each in judged_pushes(values, key)[0] if each is not None]
     pushes = [PushedConfig(each) for each in judged]
     one_by_one = [
-        ClientConfig(each.key, each.value, _TYPES.index(each.type), each.default) for of_push in judged for each in of_push.record.listed()
+        ClientConfig(each.key, each.value, _TYPES.index(each.type or "string"), each.origin == "default")
+        for of_push in judged
+        for each in of_push.record.listed()
     ]
     stages: dict[str, Callable[[], object]] = {
         "decoding, and judging what is sensitive": lambda: [judged_pushes(values, key) for values in batches],

@@ -24,7 +24,8 @@ from clientscope.digest import DigestKey
 from clientscope.errors import RecordError
 from clientscope.model.codec import decode
 from clientscope.model.connection import ClientConnectionRecord, SeriesCount
-from clientscope.model.push import Push, Redaction, TypeName
+from clientscope.model.push import Push
+from clientscope.model.setting import Redaction, TypeName
 from clientscope.policy.redaction import ClientNames, JudgedRecord, judged_record
 
 Record = TypeVar("Record")
@@ -179,7 +180,7 @@ def _columns(records: Sequence[object], errors: Sequence[str | None], of: pa.Str
     return pa.StructArray.from_arrays([special[field.name] for field in of], fields=list(of))
 
 
-_KEY, _VALUE, _TYPE, _DEFAULT = map(attrgetter, ("key", "value", "type", "default"))
+_KEY, _VALUE, _TYPE = map(attrgetter, ("key", "value", "type"))
 _STATES = {state.name.lower(): int(state) for state in ValueState}
 _TYPES: dict[str | None, int] = {None: int(Type.STRING), **{kind.name.lower(): int(kind) for kind in Type}}
 
@@ -198,7 +199,7 @@ def _configs(judged: Sequence[JudgedRecord | None]) -> pa.ListArray:
             keys += map(_KEY, each.settings)
             values += map(_VALUE, each.settings)
             types += map(_TYPE, each.settings)
-            defaults += map(_DEFAULT, each.settings)
+            defaults += [one.origin == "default" for one in each.settings]
         elif each is not None:
             record, settings = each.record, each.record.settings
             if record.redacted:  # what is said of keys that aren't there means nothing

@@ -9,13 +9,12 @@ from clientscope.api.common import DESCRIBED, Feed, Listing, Model
 from clientscope.model.enums import Origin
 from clientscope.model.finding import Finding
 from clientscope.model.gauge import Gauge
+from clientscope.model.setting import Setting
 from clientscope.risks import Risk
 from clientscope.severities import Severity
 
 GroupBy = Literal["application", "owner", "principal", "software", "address", "broker"]
 """What clients are put together by; ``software`` is a name and a version."""
-
-Source = Literal["pushed", "default", "redacted"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,26 +170,16 @@ class Facets(Listing):
     items: list[Facet]
 
 
-class EffectiveSetting(Model):
-    """One setting of a client, under Kafka's name where it has one."""
+@dataclass(frozen=True, slots=True)
+class EffectiveSetting(Setting):
+    """One setting of a client, under Kafka's name where it has one, with the value that holds."""
 
-    key: str
-    value: str | None
-    """What holds; null where it isn't known, or was withheld."""
+    __pydantic_config__ = DESCRIBED
+
     pushed: str | None = None
     """What the client said, where that isn't `value`: its own spelling, or undone by other settings."""
-    source: Source
-    """`default` is the client library's, pushed by the client or known from its release."""
-    reported: bool
-    """False of a default that the client left out."""
-    type: str | None
-    """Of Kafka's ConfigDef.Type, such as INT; null where neither client nor catalogue says."""
-    reason: str | None = None
-    """Why the value was withheld, in one word; null where it wasn't."""
-    length: int | None = None
-    """Of a withheld value, in bytes."""
-    digest: str | None = None
-    """Of a withheld value, under the installation's key, in hexadecimal."""
+    reported: bool = True
+    """False of a default that the client left out, and that is known from its library's release."""
 
 
 class Configuration(Model):

@@ -12,7 +12,7 @@ from clientscope.model.decision import Resolution
 from clientscope.model.enums import Origin
 from clientscope.model.finding import Finding
 from clientscope.model.result import PushResult
-from clientscope.model.values import Name, Sentence, Setting, Value
+from clientscope.model.values import Name, Sentence, ShownSetting, Value
 from clientscope.risks import Risk
 from clientscope.severities import Severity
 
@@ -94,7 +94,7 @@ class Fired(Value):
     name: Name
     severity: Severity
     message: Sentence
-    settings: list[Setting]
+    settings: list[ShownSetting]
 
 
 class ResultRow(Value):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from clientscope.model.finding import Application, LeakPlace
 from clientscope.model.principals import authenticated
-from clientscope.model.values import Setting
+from clientscope.model.setting import Setting
 
 _MOST_SETTINGS = 2
 _DIGITS = 8

@@ -28,7 +28,7 @@ from clientscope.model.client_key import Tenant, tenant_of
 from clientscope.model.codec import encode
 from clientscope.model.enums import Origin
 from clientscope.model.principals import authenticated
-from clientscope.model.push import RecordedSetting
+from clientscope.model.setting import Setting
 from clientscope.policy.interface import ClientConfig, ClientConfigData, RequestContext
 from clientscope.policy.publishing import config_record, redacted_settings
 from clientscope.session.shown import SharedFields
@@ -243,7 +243,7 @@ class ObservedClients:
                 wait_s = max(wait_s, SETTLE_S)
         return wait_s
 
-    def _made(self, context: RequestContext, settings: Settings, leaks: tuple[RecordedSetting, ...]) -> tuple[str, bytes]:
+    def _made(self, context: RequestContext, settings: Settings, leaks: tuple[Setting, ...]) -> tuple[str, bytes]:
         named = {**settings, "client.id": context.client_id} if context.client_id else settings
         named = {key: value for key, value in named.items() if all(leak.key != key for leak in leaks)}
         configs = tuple(ClientConfig(key, value, int(TYPES.get(key, Type.STRING)), not value) for key, value in sorted(named.items()))

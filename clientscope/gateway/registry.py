@@ -20,9 +20,9 @@ from clientscope.model.client_key import scope
 from clientscope.model.connection import MOST_COUNTS, ClientConnectionRecord, Passed, SeriesCount, rates
 from clientscope.model.enums import OF_GATEWAYS, Kind
 from clientscope.model.fields import SecurityProtocol
-from clientscope.model.push import RecordedSetting
 from clientscope.model.requested_versions import unpack
 from clientscope.model.series import MOST_BYTES, MOST_SERIES, OTHER, series_bytes, series_key
+from clientscope.model.setting import Setting
 from clientscope.policy.interface import RequestContext
 from clientscope.policy.redaction import ClientNames
 from clientscope.session.state import UNKNOWN, Identity
@@ -167,7 +167,7 @@ class ConnectionRegistry:
         self._bytes = self._opened = self._closed = 0
         self._sequence = 0
         self._requested: dict[bytes, bytes] = {}
-        self._leaks: dict[int, tuple[RecordedSetting, ...]] = {}
+        self._leaks: dict[int, tuple[Setting, ...]] = {}
         self._recorded_ms: dict[int, int] = {}  # when each open connection was last on the topic, the longest ago first
 
     def opened(self, connection_id: int, client_address: str, now_ms: int, identity: Identity | None = None) -> ClientConnectionRecord:
@@ -355,7 +355,7 @@ class ConnectionRegistry:
         identity = connection.identity
         return self._known.infer(connection.client_address, identity) or (identity.software_name, identity.software_version)
 
-    def leaks(self, connection_id: int) -> tuple[RecordedSetting, ...]:
+    def leaks(self, connection_id: int) -> tuple[Setting, ...]:
         """Names of a connection's client that hold a credential, as settings that may be written down."""
         return self._leaks.get(connection_id, ())
 

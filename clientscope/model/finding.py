@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from clientscope.model.decision import Resolution
-from clientscope.model.values import Count, Ms, Name, Sentence, Setting, TopicValue, Value
+from clientscope.model.values import Count, Ms, Name, Sentence, ShownSetting, TopicValue, Value
 from clientscope.risks import RISKS, Risk
 from clientscope.severities import SEVERITIES, Severity
 
@@ -166,7 +166,7 @@ class Finding(TopicValue):
     link: Name = ""
     application: Application = Application()
     subject: Name = ""
-    settings: Annotated[list[Setting], Field(max_length=1_000, default_factory=list)]
+    settings: Annotated[list[ShownSetting], Field(max_length=1_000, default_factory=list)]
     clients: Annotated[list[Client], Field(max_length=MOST_CLIENTS, default_factory=list)]
     client_count: Count = 0
     places: Annotated[list[LeakPlace], Field(max_length=MOST_PLACES, default_factory=list)]

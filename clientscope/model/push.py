@@ -4,66 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any
 
 from pydantic import Field
 
-from clientscope.catalog.value_states import ValueState
 from clientscope.model.enums import Origin, PrincipalSource
-from clientscope.model.fields import READ, GivenName, Id32, Id64, Ms, Name, SecurityProtocol, Sha256, Uuid, Version
+from clientscope.model.fields import READ, GivenName, Id32, Id64, Ms, Name, SecurityProtocol, Uuid, Version
+from clientscope.model.setting import Key, Redaction, Setting, SettingOrigin, TypeName
 
 MOST_SETTINGS = 4_096
 """A record of more is not read: eight times what a gateway takes of a push."""
-
-TypeName = Literal["boolean", "string", "int", "short", "long", "double", "list", "class", "password"]
-"""Kafka's ConfigDef.Type, in lower case, by its ordinals."""
-
-Reason = Literal[
-    "key_prefix",
-    "key_infix",
-    "key_suffix",
-    "type",
-    "key_word",
-    "value_shape",
-    "looks_random",
-    "certificate",
-    "without_secret",
-    "custom",
-]
-"""Names of `ValueState`, in lower case, but for the value that is there."""
-
-Key = Annotated[str, Field(min_length=1)]
-
-
-@dataclass(frozen=True, slots=True)
-class Redaction:
-    """Why a value isn't there.
-
-    Attributes:
-        length: the value's as pushed, in bytes of UTF-8.
-        digest: HMAC-SHA-256 of the value under the record's ``digest_key_id``, in hexadecimal; None without a key.
-    """
-
-    reason: Reason
-    length: Id32
-    digest: Sha256 | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class RecordedSetting:
-    """One setting of a push, as it may be written down.
-
-    Attributes:
-        value: None where it was redacted.
-        type: Kafka's ConfigDef.Type.
-        default: true where the client's user set nothing.
-    """
-
-    key: Key
-    value: str | None
-    type: TypeName = "string"
-    default: bool = False
-    redacted: Redaction | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,18 +66,22 @@ class Push:
     types: Annotated[dict[str, TypeName], Field(max_length=MOST_SETTINGS)] = field(default_factory=dict)
     defaults: Annotated[list[str], Field(max_length=MOST_SETTINGS)] = field(default_factory=list)
     redacted: Annotated[dict[str, Redaction], Field(max_length=MOST_SETTINGS)] = field(default_factory=dict)
-    repeated: Annotated[list[RecordedSetting], Field(max_length=MOST_SETTINGS)] = field(default_factory=list)
+    repeated: Annotated[list[Setting], Field(max_length=MOST_SETTINGS)] = field(default_factory=list)
 
-    def listed(self) -> list[RecordedSetting]:
+    def listed(self) -> list[Setting]:
         """Every setting, the last of each key behind the others."""
         defaults, type_of, redacted = frozenset(self.defaults), self.types.get, self.redacted.get
-        last = [RecordedSetting(key, value, type_of(key, "string"), key in defaults, redacted(key)) for key, value in self.settings.items()]
+        own: SettingOrigin = "set" if self.origin == Origin.PUSHED else "observed"
+        last = [
+            Setting(key, value, "default" if key in defaults else own, type_of(key, "string"), redacted(key))
+            for key, value in self.settings.items()
+        ]
         return self.repeated + last
 
 
-def compact(settings: Iterable[RecordedSetting]) -> dict[str, Any]:
+def compact(settings: Iterable[Setting]) -> dict[str, Any]:
     """The fields of a record that have these settings."""
-    last: dict[str, RecordedSetting] = {}
+    last: dict[str, Setting] = {}
     repeated = []
     for each in settings:
         if (earlier := last.pop(each.key, None)) is not None:
@@ -135,13 +89,8 @@ def compact(settings: Iterable[RecordedSetting]) -> dict[str, Any]:
         last[each.key] = each
     return {
         "settings": {key: each.value for key, each in last.items()},
-        "types": {key: each.type for key, each in last.items() if each.type != "string"},
-        "defaults": [key for key, each in last.items() if each.default],
+        "types": {key: each.type for key, each in last.items() if each.type not in (None, "string")},
+        "defaults": [key for key, each in last.items() if each.origin == "default"],
         "redacted": {key: each.redacted for key, each in last.items() if each.redacted},
         "repeated": repeated,
     }
-
-
-def reason_name(state: ValueState) -> Reason:
-    """Of a value that isn't there."""
-    return cast(Reason, state.name.lower())

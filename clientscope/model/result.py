@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from clientscope.model.enums import Origin
 from clientscope.model.fields import READ, ClientKey, Count, GivenName, Id32, Id64, Ms, Name, SecurityProtocol, Uuid, Version
+from clientscope.model.setting import Redaction, Setting
 from clientscope.severities import Severity
 
 MOST_BYTES = 500_000
@@ -24,20 +25,23 @@ ClientTypeName = Literal["producer", "consumer", "share-consumer", "admin", "str
 Codes = tuple[Name, ...]
 """Codes of rules."""
 
+Compared = str | Redaction | None
+"""A value of a setting, or why it isn't there."""
+
 
 @dataclass(frozen=True, slots=True)
 class FiredRule:
     """A rule that fired on a push.
 
     Attributes:
-        settings: those that decided; of each its key, value and origin, or why its value isn't shown.
+        settings: those that decided, with their effective values.
     """
 
     code: Name
     name: Name
     severity: Severity
     message: str
-    settings: tuple[Mapping[str, Any], ...] = ()
+    settings: tuple[Setting, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +65,7 @@ class PushResult:
         unsearched: whether it has unknown names for which the name that is meant wasn't looked for: there were too many beside it.
         written: keys of secrets that the push contains, since no gateway redacted them.
         configuration: its settings but for those that instances of one application rightly differ in; of a redacted one
-            ``["redacted", reason, length, digest]``. Where the value would have more than 500,000 bytes it is None, and ``rules`` have no
+            why. Where the value would have more than 500,000 bytes it is None, and ``rules`` have no
             settings.
     """
 
@@ -99,4 +103,4 @@ class PushResult:
     transactional: bool = False
     unsearched: bool = False
     written: tuple[str, ...] = ()
-    configuration: Mapping[str, Any] | None = field(default_factory=dict)
+    configuration: Mapping[str, Compared] | None = field(default_factory=dict)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, TypeVar
+from dataclasses import replace
+from typing import Annotated, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from clientscope.catalog import sensitive
+from clientscope.catalog.sensitive_values import judge_value
 from clientscope.catalog.value_states import ValueState
 from clientscope.errors import RecordError
 from clientscope.model.fields import Version
+from clientscope.model.setting import Redaction, Setting, reason_name
 
 NAME_LENGTH = 256
 """Longest name kept of anything that a client chose, in characters."""
@@ -59,32 +62,19 @@ class TopicValue(Value):
     version: Version = 1
 
 
-class Setting(Value):
-    """A setting that a rule names.  ``value`` is only there where neither the rule nor the setting is about a secret."""
+def shown_setting(setting: Setting) -> Setting:
+    """A setting of a finding or a result without what must not be shown: other programs may write to their topics."""
+    key, value, why, note = sensitive.shown_key(setting.key), setting.value, setting.redacted, setting.note
+    if value is not None:
+        state = sensitive.reason(setting.key, value, _STRING)
+        if why is None and state is not ValueState.PRESENT:
+            why = Redaction(reason_name(state), len(value.encode("utf-8", "replace")))
+    if note is not None:
+        note = _sentence(note) if judge_value(note) is ValueState.PRESENT else None
+    return replace(setting, key=clean(key), value=None if value is None or why else clean(value), redacted=why, note=note)
 
-    key: Name
-    value: Name | None = None
-    origin: Name | None = None
-    reason: Name | None = None
-    length: int | None = None
-    digest: Name | None = None
 
-    @model_validator(mode="before")
-    @classmethod
-    def _without_secrets(cls, fields: Any) -> Any:
-        """Drops a value, and a key, that must not be shown: other programs may write to the topic."""
-        if not isinstance(fields, dict):
-            return fields
-        key, value = str(fields.get("key")), fields.get("value")
-        if isinstance(fields.get("key"), str):
-            fields = {**fields, "key": sensitive.shown_key(key)}
-        if not isinstance(value, str):
-            return fields
-        reason = sensitive.reason(key, value, _STRING)
-        if fields.get("reason") is None and reason is ValueState.PRESENT:
-            return fields
-        length = len(fields["value"].encode("utf-8", "replace"))
-        return {"length": length, **fields, "value": None, "reason": fields.get("reason") or reason.name.lower()}
+ShownSetting = Annotated[Setting, AfterValidator(shown_setting)]
 
 
 Parsed = TypeVar("Parsed", bound=Value)

@@ -11,7 +11,8 @@ from clientscope.digest import DigestKey
 from clientscope.errors import InvalidConfigException
 from clientscope.model.codec import encode
 from clientscope.model.enums import Origin
-from clientscope.model.push import Push, Reason, RecordedSetting, compact
+from clientscope.model.push import Push, compact
+from clientscope.model.setting import Reason, Setting
 from clientscope.model.topics import CONFIGS
 from clientscope.policy.interface import ClientConfigData, ClientConfigPolicy, RequestContext
 from clientscope.policy.redaction import ClientNames, redact
@@ -62,7 +63,7 @@ class PublishingPolicy(ClientConfigPolicy):
         self.configure(configs)
 
 
-def redacted_settings(data: ClientConfigData, key: DigestKey | None) -> list[RecordedSetting]:
+def redacted_settings(data: ClientConfigData, key: DigestKey | None) -> list[Setting]:
     """A client's settings as they may be written down, in the order sent."""
     return [redact(config, key, place) for place, config in enumerate(data.configs, 1)]
 
@@ -70,7 +71,7 @@ def redacted_settings(data: ClientConfigData, key: DigestKey | None) -> list[Rec
 def config_record(
     context: RequestContext,
     received_ms: int,
-    settings: Iterable[RecordedSetting],
+    settings: Iterable[Setting],
     key: DigestKey | None,
     names: ClientNames,
     origin: Origin = Origin.PUSHED,

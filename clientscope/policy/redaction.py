@@ -8,16 +8,18 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, get_args, overload
 
+from clientscope.catalog.configs import Type
 from clientscope.catalog.known_keys import is_custom
 from clientscope.catalog.sensitive import Tier, is_credential, reason, tier, under_hidden_key
 from clientscope.catalog.sensitive_names import FIELDS, LEAKED_AS, hidden_name, judge_key_text, judge_name
 from clientscope.catalog.value_states import ValueState
 from clientscope.digest import DigestKey
-from clientscope.model.push import Push, RecordedSetting, Redaction, TypeName, reason_name
+from clientscope.model.push import Push
+from clientscope.model.setting import Redaction, Setting, TypeName, reason_name
 from clientscope.policy.interface import ClientConfig
 
 _TYPES: tuple[TypeName, ...] = get_args(TypeName)
-_NUMBERS = {name: number for number, name in enumerate(_TYPES)}
+_NUMBERS: dict[TypeName | None, int] = {None: int(Type.STRING), **{name: number for number, name in enumerate(_TYPES)}}
 _SETTINGS_REMEMBERED = 65_536
 _LONGEST_SETTING = 1_024
 """Characters of a setting that is remembered."""
@@ -63,14 +65,14 @@ class ClientNames:
         """
         return name if not name or judge_name(name, FIELDS[field]) is ValueState.PRESENT else hidden_name(name, self.key)
 
-    def leaks(self, **names: str | None) -> tuple[RecordedSetting, ...]:
+    def leaks(self, **names: str | None) -> tuple[Setting, ...]:
         """Those of the names that hold a credential, each as a pushed setting would be recorded.
 
         Args:
             names: by their field of a record, as `LEAKED_AS` has them.
         """
         found = ((LEAKED_AS[field], name) for field, name in names.items() if name and judge_name(name, False) is ValueState.VALUE_SHAPE)
-        return tuple(RecordedSetting(key, None, redacted=_redaction(ValueState.VALUE_SHAPE, name, name, self.key)) for key, name in found)
+        return tuple(Setting(key, redacted=_redaction(ValueState.VALUE_SHAPE, name, name, self.key)) for key, name in found)
 
     def of_record(self, record: Record) -> Record:
         """A record that was read, without a name that may not be shown: others may write to the topic too. Its settings stay."""
@@ -93,9 +95,9 @@ def _fields_of(record_class: type[Any]) -> list[tuple[str, bool]]:
     return [each for each in FIELDS.items() if each[0] in there]
 
 
-def redact(config: ClientConfig, key: DigestKey | None, place: int = 1) -> RecordedSetting:
+def redact(config: ClientConfig, key: DigestKey | None, place: int = 1) -> Setting:
     """A pushed setting as it may be written down: the value, or the reason why it isn't there."""
-    return judged(RecordedSetting(config.key, config.value, _TYPES[config.type], config.is_default), key, place)
+    return judged(Setting(config.key, config.value, "default" if config.is_default else "set", _TYPES[config.type]), key, place)
 
 
 def type_name(of: int) -> TypeName:
@@ -122,7 +124,7 @@ class Left(NamedTuple):
         return key.endswith(self.keys) or is_plain
 
 
-def judged(setting: RecordedSetting, key: DigestKey | None, place: int, left: Left | None = None) -> RecordedSetting:
+def judged(setting: Setting, key: DigestKey | None, place: int, left: Left | None = None) -> Setting:
     """A setting as it may be written down, whoever has judged it before.
 
     Where the key is the secret, the digest is the key's: one leak is one secret, and those of two clients with the same value are two.
@@ -142,14 +144,13 @@ def judged(setting: RecordedSetting, key: DigestKey | None, place: int, left: Le
     if not shown:
         state = under_hidden_key(key_state, state, setting.key, of_type, length)
     if state is ValueState.PRESENT:
-        return setting
+        return setting if setting.note is None else replace(setting, note=None)  # somebody else's words
     if said is None:
         said = _redaction(state, value, value if shown else setting.key, key if setting.value is not None or not shown else None)
-    return RecordedSetting(
+    return Setting(
         key=setting.key if shown else hidden_name(setting.key, key, str(place)),
-        value=None,
+        origin=setting.origin,
         type=setting.type,
-        default=setting.default,
         redacted=replace(said, reason=reason_name(state)),
     )
 
@@ -164,7 +165,7 @@ class JudgedRecord(NamedTuple):
     """
 
     record: Push
-    settings: list[RecordedSetting] | None = None
+    settings: list[Setting] | None = None
     written: tuple[str, ...] = ()
 
 
@@ -216,13 +217,13 @@ def _remembered(key: str, value: str, of_type: TypeName) -> bool:
     return reason(key, value, _NUMBERS[of_type]) is ValueState.PRESENT  # also where its key may not be shown
 
 
-def tier_of(setting: RecordedSetting) -> Tier:
+def tier_of(setting: Setting) -> Tier:
     """How bad it is that a setting was pushed whose value isn't there."""
     assert setting.redacted is not None
     return tier(ValueState[setting.redacted.reason.upper()], setting.key, _NUMBERS[setting.type], setting.redacted.length)
 
 
-def is_secret(setting: RecordedSetting) -> bool:
+def is_secret(setting: Setting) -> bool:
     """Whether a pushed setting is a secret, or may be one."""
     return setting.redacted is not None and tier_of(setting) in (Tier.CREDENTIAL, Tier.DOUBTFUL)
 

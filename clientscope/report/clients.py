@@ -232,23 +232,23 @@ def _pushed(configuration: Configuration) -> str:
 
 
 def _settings(settings: Iterable[EffectiveSetting]) -> Table:
-    made = table(("SETTING", "VALUE", "SOURCE"), folds=("SETTING", "VALUE"))
+    made = table(("SETTING", "VALUE", "ORIGIN"), folds=("SETTING", "VALUE"))
     for setting in settings:
         made.add_row(
-            plain(setting.key), plain(_value(setting)), plain(_source(setting)), style=None if setting.source != "default" else "dim"
+            plain(setting.key), plain(_value(setting)), plain(_origin(setting)), style=None if setting.origin != "default" else "dim"
         )
     return made
 
 
 def _value(setting: EffectiveSetting) -> str:
-    if setting.source == "redacted":
-        return redacted(setting.reason or "withheld", setting.length, setting.digest)
+    if setting.redacted:
+        return redacted(setting.redacted)
     value = "unknown" if setting.value is None else setting.value
     return value if setting.pushed is None else f"{value} (pushed as {setting.pushed})"
 
 
-def _source(setting: EffectiveSetting) -> str:
-    return setting.source if setting.source != "default" or setting.reported else "default, not pushed"
+def _origin(setting: EffectiveSetting) -> str:
+    return setting.origin if setting.reported else f"{setting.origin}, not pushed"
 
 
 def _starts(starts: Iterable[ClientStart]) -> Table:

@@ -17,7 +17,7 @@ from clientscope.api.findings import FindingList
 from clientscope.errors import EnvironmentProblem, SettingsError
 from clientscope.findings.wording import application, unmarked
 from clientscope.model.finding import TO_DO, Application, Client, Finding, LeakPlace, State
-from clientscope.model.values import Setting
+from clientscope.model.setting import Setting
 from clientscope.query import FINDINGS, Key, Query, matches
 from clientscope.report.api import Api
 from clientscope.report.text import age, capitalized, counted, grid, plain, redacted, table, time_of
@@ -326,11 +326,10 @@ def _reopened(times: int) -> str:
 
 
 def _setting(setting: Setting) -> Text:
-    if setting.value is not None:
-        return plain(f"{setting.key} = {setting.value}{f' ({setting.origin})' if setting.origin else ''}")
-    if setting.reason is None:
-        return plain(f"{setting.key}{f' ({setting.origin})' if setting.origin else ''}")
-    return plain(f"{setting.key} = {redacted(setting.reason, setting.length, setting.digest)}")
+    if setting.redacted is not None:
+        return plain(f"{setting.key} = {redacted(setting.redacted)}")
+    value = "" if setting.value is None else f" = {setting.value}"
+    return plain(f"{setting.key}{value} ({setting.origin})")
 
 
 def _place(place: LeakPlace) -> Text:

@@ -12,6 +12,8 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 from rich.table import Table
 from rich.text import Text
 
+from clientscope.model.setting import Redaction
+
 
 def plain(text: str, style: str = "") -> Text:
     """What others chose, as it is: never as markup or control characters."""
@@ -39,13 +41,11 @@ def grid() -> Table:
     return made
 
 
-def redacted(reason: str, length: int | None, digest: str | None) -> str:
+def redacted(why: Redaction) -> str:
     """A value that was withheld: ``redacted (key infix, 90 bytes, digest abab…)``."""
-    known = [reason.replace("_", " ")]
-    if length is not None:
-        known.append(f"{length} bytes")
-    if digest:
-        known.append(f"digest {digest[:16]}…")
+    known = [why.reason.replace("_", " "), f"{why.length} bytes"]
+    if why.digest:
+        known.append(f"digest {why.digest[:16]}…")
     return f"redacted ({', '.join(known)})"
 
 

@@ -423,7 +423,7 @@ class Book:
         entry.had_by(push, problem.severity)
         entry.seen(push.appended_ms)
         if problem.kind == "leak":
-            written = problem.settings[0]["key"] in push.written
+            written = problem.settings[0].key in push.written
             entry.reached(push.gateway, f"clientscope.configs-{push.partition}@{push.offset}" if written else None)
             self._rotated(problem, push)
         application.found(entry.fingerprint, place[1])

@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, cast
 
 from clientscope.fair_share import HeldEntry, beyond
 from clientscope.findings import wording
@@ -45,7 +45,8 @@ from clientscope.model.finding import (
     Suppressed,
     Why,
 )
-from clientscope.model.values import Setting
+from clientscope.model.setting import Setting
+from clientscope.model.values import shown_setting
 from clientscope.profiles import client_patterns
 from clientscope.profiles.owners import Owners
 from clientscope.profiles.suppressions import Suppression, suppressing
@@ -85,7 +86,7 @@ def record_of(entry: FindingEntry, state: State, holders: Holders, suppression: 
     application = application_of(entry)
     clients = list(entry.known.values())
     owner = owners.of(_client(application, clients))
-    settings = [Setting.model_validate(setting) for setting in entry.settings]
+    settings = [shown_setting(setting) for setting in entry.settings]
     places = _places(entry, holders.places) if entry.kind == "leak" else []
     place_count = len(entry.places) if entry.kind == "leak" else 0
     standing = entry.standing
@@ -130,7 +131,7 @@ def restored(record: Finding) -> FindingEntry:
     entry.message, entry.subject = record.sentence or record.message, record.subject
     entry.said_by = record.last_seen_ms, -1, ""  # pushes of that moment are read once more
     entry.known = {client.key: client for client in record.clients}
-    entry.settings = tuple(setting.model_dump(exclude_none=True) for setting in record.settings)
+    entry.settings = tuple(record.settings)
     ended = record.state in ("resolved", "stopped")
     # Each place keeps its own time: the newest of those with as many clients is the one that the message names.
     seen_ms = {(key_of(place.application), place.key): place.last_seen_ms or record.last_seen_ms for place in record.places}
@@ -416,7 +417,7 @@ class FindingEntry:
     message: str = ""
     subject: str = ""
     said_by: tuple[int, int, str] = (0, -1, "")
-    settings: tuple[Mapping[str, Any], ...] = ()
+    settings: tuple[Setting, ...] = ()
     application: str | None = None
     places: dict[Place, Where] = field(default_factory=dict)
     severities: Counter[int] = field(default_factory=Counter)

@@ -10,11 +10,13 @@ from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from clientscope.catalog.configs import TYPES, Type
 from clientscope.catalog.settings import numbers
 from clientscope.findings.fingerprints import fingerprint
+from clientscope.model.result import Compared
+from clientscope.model.setting import Redaction, Setting
 from clientscope.profiles import Thresholds
 from clientscope.severities import SEVERITIES
 from streaming.findings.clients import LiveClients, PushStart, Variant
@@ -109,7 +111,7 @@ def changed(changes: Mapping[str, Change], live: Live, judges: Judges, now_ms: i
             yield one(CHANGED, application, differ, of_application(live, application), change.now.appended_ms)
 
 
-def differences(change: Change) -> dict[str, tuple[Any, list[str]]]:
+def differences(change: Change) -> dict[str, tuple[Compared, list[str]]]:
     """Keys whose value changed → the new value, and a sentence."""
     before, now = change.before.settings, change.now.settings
     return {
@@ -136,7 +138,7 @@ def rare_values(live: Live, judges: Judges) -> Iterator[Found]:
             for key, value in settings.items():
                 if isinstance(value, str) and (TYPES.get(key) in _COMPARED or key in _CHOICES):
                     holders[key][value].append(application)
-        alone: dict[str, dict[str, tuple[Any, list[str]]]] = defaultdict(dict)
+        alone: dict[str, dict[str, tuple[Compared, list[str]]]] = defaultdict(dict)
         for key, values in holders.items():
             total = sum(map(len, values.values()))
             usual = max(values, key=lambda value: len(values[value]))
@@ -226,13 +228,13 @@ def of_application(live: Live, application: str) -> tuple[LiveClients, ...]:
     return (live[application],) if application in live else ()
 
 
-def _differences(members: Iterable[LiveClients]) -> dict[str, tuple[Any, list[str]]]:
+def _differences(members: Iterable[LiveClients]) -> dict[str, tuple[Compared, list[str]]]:
     """Keys under which clients with the same release of a library differ → the usual value, and a sentence on the values of the clients."""
     by_release: dict[tuple[str, str], list[Variant]] = defaultdict(list)
     for clients in members:
         for variant in clients.variants:
             by_release[variant.software_name, variant.software_version].append(variant)
-    differ: dict[str, tuple[Any, list[str]]] = {}
+    differ: dict[str, tuple[Compared, list[str]]] = {}
     for _, alike in sorted(by_release.items()):  # the same after a restart, in whatever order they came
         numbers_of: Counter[int] = Counter()
         for variant in alike:
@@ -243,8 +245,8 @@ def _differences(members: Iterable[LiveClients]) -> dict[str, tuple[Any, list[st
         for key in sorted(set.intersection(*(set(settings) for settings in distinct.values()))):
             counts: Counter[str] = Counter()
             for which, settings in distinct.items():
-                if isinstance(settings[key], str):
-                    counts[settings[key]] += numbers_of[which]
+                if isinstance(value := settings[key], str):
+                    counts[value] += numbers_of[which]
             if len(counts) > 1:
                 # The same after a restart, in whatever order they came.
                 usual = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
@@ -258,7 +260,7 @@ def _differences(members: Iterable[LiveClients]) -> dict[str, tuple[Any, list[st
 def one(
     rule: Rule,
     application: str,
-    differ: Mapping[str, tuple[Any, list[str]]],
+    differ: Mapping[str, tuple[Compared, list[str]]],
     clients: Sequence[LiveClients],
     at_ms: int,
     severity: int | None = None,
@@ -271,7 +273,7 @@ def one(
     """
     which = fingerprint(rule.code, application, "")
     named = list(differ.items())[:MOST_SETTINGS]
-    settings = tuple({"key": key, "origin": "pushed", **_recorded(value)} for key, (value, _) in named if key)
+    settings = tuple(_setting(key, value) for key, (value, _) in named if key)
     lines = [line for _, (_, lines) in named for line in lines]
     if len(differ) > len(named):
         lines.append(f"and {len(differ) - len(named)} more settings")
@@ -280,16 +282,14 @@ def one(
     return Found(problem, application, lines, clients, at_ms)
 
 
-def _recorded(value: Any) -> dict[str, Any]:
-    if isinstance(value, list):
-        return {"reason": value[1], "length": value[2], "digest": value[3]}
-    return {"value": value}
+def _setting(key: str, value: Compared) -> Setting:
+    return Setting(key, None, "pushed", redacted=value) if isinstance(value, Redaction) else Setting(key, value, "pushed")
 
 
-def shown(value: Any) -> str:
+def shown(value: Compared) -> str:
     """A value in a sentence; a redacted one is another by its digest alone."""
-    if isinstance(value, list):
-        return "a secret" + (f" with digest {value[3][:8]}" if value[3] else "")
+    if isinstance(value, Redaction):
+        return "a secret" + (f" with digest {value.digest[:8]}" if value.digest else "")
     if not isinstance(value, str):
         return "nothing"
     return value if len(value) <= 60 else value[:59] + "…"

@@ -16,7 +16,7 @@ from clientscope.model.enums import Origin, rank_of
 from clientscope.model.gauge import GatewayKey
 from clientscope.model.input import InputRecord
 from clientscope.model.principals import authenticated
-from clientscope.model.result import FiredRule, PushResult
+from clientscope.model.result import Compared, FiredRule, PushResult
 from clientscope.model.topics import CONFIGS
 
 T = TypeVar("T")
@@ -38,8 +38,7 @@ class There(NamedTuple):
 ClientNames = tuple[There, str | None]
 """Whereabouts and type of a client that others have seen."""
 
-Settings = Mapping[str, Any]
-"""Key → value; of a redacted one ``["redacted", reason, length, digest]``."""
+Settings = Mapping[str, Compared]
 
 
 def whereabouts(cluster: str, principal: str | None, client_id: str | None, address: str) -> There:
@@ -214,7 +213,7 @@ class PushReader:
         return shared
 
 
-_RULES, _CONFIGURATION = adapter(tuple[FiredRule, ...]), adapter(dict[str, Any])
+_RULES, _CONFIGURATION = adapter(tuple[FiredRule, ...]), adapter(dict[str, Compared])
 
 
 @dataclass(frozen=True, slots=True)

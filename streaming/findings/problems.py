@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from clientscope.findings.conditions import CODES
 from clientscope.findings.fingerprints import fingerprint, secret_fingerprint
 from clientscope.model.client_key import Tenant
 from clientscope.model.finding import Kind
 from clientscope.model.result import FiredRule
+from clientscope.model.setting import Setting
 from clientscope.risks import Risk
 from clientscope.severities import SEVERITIES
 from streaming.findings.inputs import JudgedPush
@@ -63,7 +64,7 @@ class Problem(NamedTuple):
     Attributes:
         key: the setting that it is about, Kafka's name.
         severity: an index in `SEVERITIES`.
-        settings: those that decided, as ``clientscope.results`` has them.
+        settings: those that decided.
         digest: a secret's; None of other things, and where no digest was made.
     """
 
@@ -73,7 +74,7 @@ class Problem(NamedTuple):
     key: str
     severity: int
     message: str
-    settings: tuple[Mapping[str, Any], ...]
+    settings: tuple[Setting, ...]
     digest: str | None = None
 
     @property
@@ -125,14 +126,14 @@ def _of(push: JudgedPush, verdict: FiredRule, secrets: Secrets) -> Iterable[Prob
     code, severity = verdict.code, SEVERITIES.index(verdict.severity)
     if code in _SECRETS:
         for setting in verdict.settings:
-            key, digest = setting["key"], setting.get("digest")
+            key, digest = setting.key, setting.digest
             which = secrets.fingerprint(code, push.application, key, digest, push.tenant)
             yield Problem(which, code, "leak", key, severity, verdict.message, (setting,), digest)
     elif code in _KEPT_BACK:
         for setting in verdict.settings:
-            which = fingerprint(code, push.application, setting["key"])
-            yield Problem(which, code, "setting", setting["key"], severity, verdict.message, (setting,))
+            which = fingerprint(code, push.application, setting.key)
+            yield Problem(which, code, "setting", setting.key, severity, verdict.message, (setting,))
     else:
         keys = KEYS.get(code, ())
-        key = keys[0] if keys else verdict.settings[0]["key"] if verdict.settings else ""
+        key = keys[0] if keys else verdict.settings[0].key if verdict.settings else ""
         yield Problem(fingerprint(code, push.application, key), code, "setting", key, severity, verdict.message, verdict.settings)

@@ -21,8 +21,8 @@ from clientscope.model.codec import decode, encode
 from clientscope.model.enums import Kind, Origin
 from clientscope.model.finding import Finding
 from clientscope.model.input import InputRecord
-from clientscope.model.push import RecordedSetting
 from clientscope.model.result import PushResult
+from clientscope.model.setting import Setting
 from clientscope.model.topics import CONFIGS, CONNECTIONS, RESULTS
 from clientscope.profiles import Thresholds
 from streaming.findings.clients import MOST_CLIENTS
@@ -146,7 +146,7 @@ class Fleet:
         self.engine.apply(pushed(self.pushes[begin:], begin))
 
     def _record(self, client: str = "orders-1", connection: int = 0, instance: int | None = None, **changes: Any) -> bytes:
-        settings: Mapping[str, str] | list[RecordedSetting] = changes.pop("settings", {"acks": "all"})
+        settings: Mapping[str, str] | list[Setting] = changes.pop("settings", {"acks": "all"})
         fields = {"principal": "User:a", "client_id": client, "address": "10.0.0.1", "epoch": 1, **changes}
         return config_record(
             *(settings if isinstance(settings, list) else (setting(key, value) for key, value in settings.items())),

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from clientscope.model.finding import Alert, Application, Client, Finding, FindingOwner, LeakPlace, Reach
+from clientscope.model.setting import Redaction, Setting
 from clientscope.model.topics import FINDINGS
-from clientscope.model.values import Setting
 from sinks.dashboard.state.known import TopicRecord
 
 NOW_MS = 1_790_000_000_000
@@ -36,7 +36,7 @@ def made(number: int = 1, **fields: Any) -> Finding:
         "use_instead": "acks=all",
         "link": "https://kafka.apache.org/documentation/#producerconfigs_acks",
         "application": ORDERS,
-        "settings": [Setting(key="acks", value="0", origin="set")],
+        "settings": [Setting("acks", "0")],
         "clients": [
             Client(
                 client_id="orders-1", software_name="apache-kafka-java", software_version="3.9.2", address="10.0.0.7",
@@ -74,7 +74,7 @@ def leak(number: int = 2, **fields: Any) -> Finding:
         "message": "a credential was pushed under sasl.jaas.config: rotate it, then keep it from being pushed",
         "use_instead": "a file that only the client reads",
         "link": "",
-        "settings": [Setting(key="sasl.jaas.config", reason="key_infix", length=90, digest="ab" * 32)],
+        "settings": [Setting("sasl.jaas.config", redacted=Redaction("key_infix", 90, "ab" * 32))],
         "places": [
             LeakPlace(application=ORDERS, key="sasl.jaas.config", clients=2, last_seen_ms=NOW_MS - 60_000),
             LeakPlace(application=BILLING, key="sasl.jaas.config", clients=1, last_seen_ms=NOW_MS - DAY_MS),

@@ -134,8 +134,8 @@ def _open(records: Iterable[Json], now_ms: int) -> dict[Connection, tuple[str | 
 
 def identity(code: str, application: str, settings: Sequence[Json]) -> str:
     """What a fingerprint is of: a secret's digest; or the rule, the application and, where it has one for each, the setting."""
-    if code in SECRETS and "digest" in settings[0]:
-        return str(settings[0]["digest"])
+    if code in SECRETS and (digest := settings[0]["redacted"].get("digest")):
+        return str(digest)
     return f"{code} {application} {settings[0]['key'] if code in OF_ONE_SETTING else ''}"
 
 
@@ -175,7 +175,7 @@ def findings(pushes: Sequence[Json], inputs: Sequence[Json], now_ms: int, forgot
             "confidence": "low" if rule["code"] == "SK004" else "high",
             "application": of[-1]["application"],
             "sentence": rule["message"],
-            "settings": list(settings),
+            "settings": [{"origin": "set", **each} for each in settings],
             "clients": {push["client"] for push in having},
             "client_count": len({(of_push(push), push.get("client_type")) if is_seen(push) else push["client"] for push in having}),
             "places": {place: sum(_place(which, push) == place for push in having) for place in places if is_leak},

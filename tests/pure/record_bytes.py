@@ -14,7 +14,8 @@ from clientscope.catalog.value_states import ValueState
 from clientscope.model.codec import encode
 from clientscope.model.connection import ClientConnectionRecord, SeriesCount
 from clientscope.model.enums import Kind, Origin
-from clientscope.model.push import Push, RecordedSetting, Redaction, TypeName, compact, reason_name
+from clientscope.model.push import Push, compact
+from clientscope.model.setting import Redaction, Setting, TypeName, reason_name
 from clientscope.policy.redaction import ClientNames
 from clientscope.policy.telemetry import client_resource, record_value, redacted_metrics
 
@@ -52,13 +53,13 @@ def setting(
     state: ValueState = ValueState.PRESENT,
     length: int = 0,
     digest: bytes | None = None,
-) -> RecordedSetting:
+) -> Setting:
     """One of `config_record`'s settings, as a gateway makes it."""
     redacted = None if state is ValueState.PRESENT else Redaction(reason_name(state), length, digest and digest.hex())
-    return RecordedSetting(key, value, get_args(TypeName)[type], default, redacted)
+    return Setting(key, value, "default" if default else "set", get_args(TypeName)[type], redacted)
 
 
-def config_record(*settings: RecordedSetting, **changes: Any) -> bytes:
+def config_record(*settings: Setting, **changes: Any) -> bytes:
     """A Push."""
     return encode(Push(**{"version": 1, **_CLIENT, "origin": Origin.PUSHED, **compact(settings), **_texts(changes)}))
 

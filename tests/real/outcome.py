@@ -121,7 +121,7 @@ def _compares_results(servers: str, pushes: dict[Place, dict[str, Any]], key: Di
         assert json.loads(result["application"]) == [None, push["client_id"], None]
         shown = dict(settings)
         if LEAKED in settings:
-            shown[LEAKED] = ["redacted", "key_prefix", len(settings[LEAKED]), _digest(key, settings[LEAKED].encode())]
+            shown[LEAKED] = {"reason": "key_prefix", "length": len(settings[LEAKED]), "digest": _digest(key, settings[LEAKED].encode())}
         assert result["configuration"] == shown
         fired = {rule["code"] for rule in result.get("rules", ())}
         acks = settings.get("acks")

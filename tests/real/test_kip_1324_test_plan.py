@@ -99,9 +99,9 @@ def test_complete_handshake_with_success(broker: RunningBroker, gateway: Running
     assert record.instance_id == str(producer.client_instance_id)
     said = record.client_id, record.software_name, record.software_version
     assert said == ("plan-happy", "kafka-python", kafka.__version__)
-    configs = {config.key: (config.value, config.type, config.default) for config in record.listed()}
-    assert configs["linger.ms"] == ("3", "long", False)
-    assert configs["acks"] == ("all", "string", True)
+    configs = {config.key: (config.value, config.type, config.origin) for config in record.listed()}
+    assert configs["linger.ms"] == ("3", "long", "set")
+    assert configs["acks"] == ("all", "string", "default")
     until(lambda: connection_records(broker.internal, client_id="plan-happy"))
     identified = {record.instance_id for record in connection_records(broker.internal, client_id="plan-happy")}
     assert identified == {str(producer.client_instance_id)}, "the same on every connection"
@@ -161,7 +161,7 @@ def test_each_client_type_sends_appropriate_configs_and_with_enable_config_push_
         use(client)
         (record,) = pushed(broker, client.client_instance_id)
     assert set(settings_of(record)) == set(DEFAULT_KEYS[client_type]) - {unset}
-    assert {config.key for config in record.listed() if not config.default} == set()
+    assert {config.key for config in record.listed() if config.origin != "default"} == set()
     name = f"plan-disabled-{client_type.value}"
     with client_class(bootstrap_servers=gateway.address, client_id=name, enable_config_push=False) as client:
         use(client)
@@ -184,7 +184,7 @@ def test_clients_that_are_no_kafka_python_send_appropriate_configs_through_clien
     assert said is not None
     (record,) = pushed(broker, uuid.UUID(said[4]))
     assert set(settings_of(record)) <= set(DEFAULT_KEYS[client_type])
-    assert {config.key for config in record.listed() if not config.default} == {"client.id", setting}
+    assert {config.key for config in record.listed() if config.origin != "default"} == {"client.id", setting}
     assert len(record.listed()) >= len(DEFAULT_KEYS[client_type]) - 2, "what has no default is left out"
 
 

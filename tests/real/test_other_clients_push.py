@@ -37,7 +37,7 @@ def the_push(internal: str, instance_id: uuid.UUID | None) -> Any:
 def has(record: Any, software: tuple[str, str], key: str, value: str) -> bool:
     """Whether a push is of this software, and sets this."""
     who = record.software_name, record.software_version
-    return who == software and (key, value, False) in [(each.key, each.value, each.default) for each in record.listed()]
+    return who == software and (key, value, "set") in [(each.key, each.value, each.origin) for each in record.listed()]
 
 
 def is_of_its_connections(internal: str, record: Any) -> bool:

@@ -58,13 +58,13 @@ def test_kafka_streams_from_java_properties(broker: Any, gateway: Any, tmp_path:
     assert said[3] == "streams, apache-kafka-java 4.3.0"
     (record,) = until(lambda: configurations(broker.internal, instance_id=uuid.UUID(said[4])))
     assert (record.client_id, record.software_name, record.software_version) == ("enricher-1", "apache-kafka-java", "4.3.0")
-    found = {config.key: (config.value, config.type, config.default) for config in record.listed()}
+    found = {config.key: (config.value, config.type, config.origin) for config in record.listed()}
     assert list(found) == list(DEFAULT_KEYS[ClientType.STREAMS])
-    assert found["application.id"] == ("orders-enricher", "string", False)
-    assert found["num.stream.threads"] == ("4", "int", False)
-    assert found["processing.guarantee"] == ("exactly_once_v2", "string", False)
-    assert found["commit.interval.ms"] == ("100", "long", True)
-    assert found["num.standby.replicas"] == ("0", "int", True)
+    assert found["application.id"] == ("orders-enricher", "string", "set")
+    assert found["num.stream.threads"] == ("4", "int", "set")
+    assert found["processing.guarantee"] == ("exactly_once_v2", "string", "set")
+    assert found["commit.interval.ms"] == ("100", "long", "default")
+    assert found["num.standby.replicas"] == ("0", "int", "default")
     assert len(found) == int(said[1])
 
 

@@ -65,8 +65,8 @@ def is_shown_and_decided(page: str, broker: RunningBroker) -> None:
     assert (client["findings"], client["connections"]) == ({"worst": "critical", "count": 1}, 1)
     until(lambda: len(ask(page + f"clients/{client['key']}", cookie)[0]["starts"]), 2)
     detail, _ = ask(page + f"clients/{client['key']}", cookie)
-    settings = {each["key"]: (each["value"], each["source"]) for each in detail["configuration"]["settings"]}
-    assert settings["acks"] == ("0", "pushed")
+    settings = {each["key"]: (each["value"], each["origin"]) for each in detail["configuration"]["settings"]}
+    assert settings["acks"] == ("0", "set")
     assert [each["this"] for each in detail["starts"]] == [True, False]
     assert detail["starts"][0]["changes"] == [{"key": "acks", "before": "all", "after": "0"}]
     assert [each["fingerprint"] for each in detail["findings"]] == [FINGERPRINT]

@@ -4,25 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from clientscope.catalog.sensitive_keys import normalise
 from clientscope.findings.fingerprints import application_key
 from clientscope.model.client_key import client_key
 from clientscope.model.codec import encode
 from clientscope.model.connection import ClientConnectionRecord
-from clientscope.model.push import Push, RecordedSetting
+from clientscope.model.push import Push
 from clientscope.model.result import MOST_BYTES, FiredRule, PushResult
 from clientscope.severities import SEVERITIES, Severity
 from udfs.kernels.applications import of_client
-from udfs.rules.engine.pushed_config import PushedConfig, SettingOf
+from udfs.rules.engine.pushed_config import PushedConfig
 from udfs.rules.engine.rule import FIRED, NOT_EVALUABLE, PASSED, Judgement, Rule, judge
 from udfs.rules.registry import RULES
 
 PER_INSTANCE = frozenset({"client.id", "group.instance.id", "client.rack", "transactional.id", "consumer.id"})
 """Settings that instances of one application rightly differ in; they aren't compared."""
-_PLAIN = (None,) * (len(SettingOf._fields) - 3)
-"""What most settings have besides key, value and origin."""
 _LONGEST_OF_INSTANCE = max(map(len, PER_INSTANCE))
 
 
@@ -80,7 +78,7 @@ def result(push: PushedConfig, written: Sequence[str], place: Place) -> tuple[st
         unsearched=not push.searched,
         written=tuple(written),
         configuration={
-            each.key: _compared(each)
+            each.key: each.redacted or each.value
             for each in push.settings
             if len(each.key) > _LONGEST_OF_INSTANCE or normalise(each.key) not in PER_INSTANCE
         },
@@ -106,15 +104,4 @@ def key_of(record: Push | ClientConnectionRecord) -> str:
 
 def _fired(push: PushedConfig, rule: Rule, judgement: Judgement) -> FiredRule:
     severity: Severity = rule.severity if judgement.severity is None else SEVERITIES[judgement.severity]
-    return FiredRule(rule.code, rule.name, severity, rule.said_of(push, FIRED), tuple(map(_shown, judgement.settings or ())))
-
-
-def _shown(setting: SettingOf) -> dict[str, Any]:
-    if setting.value is not None and setting[3:] == _PLAIN:
-        return {"key": setting.key, "value": setting.value, "origin": setting.origin}
-    return {name: value for name, value in zip(SettingOf._fields, setting, strict=True) if value is not None}
-
-
-def _compared(setting: RecordedSetting) -> str | list[Any] | None:
-    why = setting.redacted
-    return setting.value if why is None else ["redacted", why.reason, why.length, why.digest]
+    return FiredRule(rule.code, rule.name, severity, rule.said_of(push, FIRED), tuple(judgement.settings or ()))

@@ -12,13 +12,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 
 from clientscope.catalog.configs import ClientType
 from clientscope.catalog.settings import Release
 from clientscope.catalog.vocabulary import KnownSoftware
-from udfs.rules.engine.pushed_config import PushedConfig, SettingOf
+from clientscope.model.setting import Setting
+from udfs.rules.engine.pushed_config import PushedConfig
 from udfs.rules.engine.rule import Judgement, judges, pointing
 
 Holds = Callable[[PushedConfig], bool]
@@ -244,14 +246,14 @@ def _checks(software: KnownSoftware, candidates: frozenset[ClientType]) -> list[
     return [each for each in REFUSALS if each.is_made_by(software, candidates)]
 
 
-def _contradicting(push: PushedConfig, refusal: Refusal) -> Sequence[SettingOf]:
+def _contradicting(push: PushedConfig, refusal: Refusal) -> Sequence[Setting]:
     """The settings of a combination that is refused, the first of them with the condition to start."""
     # As the user asked for it, not as other settings made it.
     first, *others = (
-        each._replace(value=push.text(_SETTLED, settled=False)) if each.key == _SETTLED and each.origin == "set" else each
+        replace(each, value=push.text(_SETTLED, settled=False)) if each.key == _SETTLED and each.origin == "set" else each
         for each in push.evidence(refusal.keys)
     )
-    return [first._replace(note=refusal.because), *others]
+    return [replace(first, note=refusal.because), *others]
 
 
 @judges("CF104")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from udfs.rules.engine.pushed_config import PushedConfig, SettingOf
+from udfs.rules.engine.pushed_config import PushedConfig
 from udfs.rules.engine.rule import HIGH, INFO, LOW, MEDIUM, Judgement, judged, judges, known, limit
 
 
@@ -46,7 +46,7 @@ def socket_buffer_small(push: PushedConfig) -> Judgement:
 @judges("AN312")
 def certificate_unchecked(push: PushedConfig) -> Judgement:
     name = push.text("ssl.endpoint.identification.algorithm")
-    off = [SettingOf(each.key, each.value, "set") for each in push.settings if _turns_off(each.key, each.value or "")]
+    off = [each for each in push.settings if _turns_off(each.key, each.value or "")]
     if name is not None and name.strip().lower() in ("", "none"):
         off += push.evidence(("ssl.endpoint.identification.algorithm",))
     plain = (push.text("security.protocol") or "").upper() in ("PLAINTEXT", "SASL_PLAINTEXT")

@@ -7,18 +7,18 @@ from collections.abc import Callable
 from clientscope.catalog.sensitive import Tier
 from clientscope.catalog.value_states import ValueState
 from clientscope.model.enums import Origin
-from clientscope.model.push import RecordedSetting
+from clientscope.model.setting import Setting
 from clientscope.policy.redaction import tier_of
-from udfs.rules.engine.pushed_config import PushedConfig, hidden
+from udfs.rules.engine.pushed_config import PushedConfig
 from udfs.rules.engine.rule import Judgement, judges, pointing
 
 
-def _redacted(push: PushedConfig, holds: Callable[[RecordedSetting], bool]) -> Judgement:
+def _redacted(push: PushedConfig, holds: Callable[[Setting], bool]) -> Judgement:
     """The settings whose value isn't there, and of which this holds. It can always be judged."""
-    return pointing([hidden(each, each.key, "pushed") for each in push.redacted if holds(each)], True)
+    return pointing([each for each in push.redacted if holds(each)], True)
 
 
-def _is(setting: RecordedSetting, state: ValueState) -> bool:
+def _is(setting: Setting, state: ValueState) -> bool:
     return setting.redacted is not None and setting.redacted.reason == state.name.lower()
 
 

@@ -7,8 +7,9 @@ import re
 from clientscope.catalog.configs import ClientType
 from clientscope.catalog.settings import Release, numbers
 from clientscope.catalog.vocabulary import UNKNOWN
+from clientscope.model.setting import Setting
 from clientscope.readiness.served import known_releases, served
-from udfs.rules.engine.pushed_config import PushedConfig, SettingOf
+from udfs.rules.engine.pushed_config import PushedConfig
 from udfs.rules.engine.rule import HIGH, MEDIUM, Judgement, judged, judges
 
 _MADE_UP = re.compile(
@@ -83,4 +84,4 @@ def version_pinned(push: PushedConfig) -> Judgement:
     oldest = served(known_releases()[-1])[_PRODUCE][0]
     severity = HIGH if pinned < _PRODUCE_OF[min(oldest, len(_PRODUCE_OF) - 1)] else MEDIUM
     fired = bool(pinned) and pinned < _BASELINE and not asks
-    return judged(fired, bool(pinned) or push.complete, severity, [SettingOf(key, said.get(key), "set")])
+    return judged(fired, bool(pinned) or push.complete, severity, [Setting(key, said.get(key))])

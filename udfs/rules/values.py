@@ -11,10 +11,11 @@ from clientscope.catalog.dialects import LIBRDKAFKA
 from clientscope.catalog.dialects.dialect import Dialect
 from clientscope.catalog.dialects.java import JAVA
 from clientscope.catalog.placeholders import TEMPLATE
-from udfs.rules.engine.pushed_config import PushedConfig, SettingOf
+from clientscope.model.setting import Setting
+from udfs.rules.engine.pushed_config import PushedConfig
 from udfs.rules.engine.rule import Judgement, judges, pointing
 
-_TYPES = {each.name.lower(): each for each in Type}
+_TYPES: dict[str | None, Type] = {None: Type.STRING, **{each.name.lower(): each for each in Type}}
 _PARSED = frozenset({Type.BOOLEAN, Type.INT, Type.SHORT, Type.LONG, Type.DOUBLE})
 _FRACTION = re.compile(r"[+-]?[0-9]{1,19}\.[0-9]{1,19}")
 _SHORT = 10
@@ -75,9 +76,8 @@ def value_unparsable(push: PushedConfig) -> Judgement:
         if not _fits(value, config_type) and not _spelled(
             push.software.dialect, setting.key, key or setting.key, config_type, value, push.complete
         ):
-            origin = "default" if setting.default else "set"
             # Under a name that isn't Kafka's there may be anything.
-            wrong.append(SettingOf(setting.key, None, origin) if key is None else SettingOf(key, value, origin))
+            wrong.append(Setting(key or setting.key, None if key is None else value, setting.origin))
     return pointing(wrong, found)
 
 

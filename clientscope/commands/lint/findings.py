@@ -18,12 +18,12 @@ from clientscope.commands.lint.placed import LINE_END, Placed, Region
 from clientscope.commands.lint.shown import plain
 from clientscope.findings.fingerprints import application_key, fingerprint
 from clientscope.logs.events import EventKind
+from clientscope.model.setting import Setting, SettingOrigin
 from clientscope.profiles.client_patterns import ClientPattern, PatternSubject
 from clientscope.profiles.owners import Owner, Owners
 from clientscope.profiles.suppressions import ENDLESS, Suppression, suppressing
 from clientscope.severities import SEVERITIES
 from udfs.kernels.applications import of_client
-from udfs.rules.engine.pushed_config import SettingOf
 
 _IGNORE = re.compile(r"(?:^|\s)[#!]\s*clientscope:\s*ignore\[([^\]]{0,200})\]\s*(.*)")
 _COMMENT = re.compile(r"\s*(?:[#!].*)?")
@@ -102,23 +102,17 @@ def ignoring(ignored: Iterable[Ignored], path: str, code: str, line: int | None,
     return None
 
 
-@dataclass(frozen=True)
-class FileSetting:
+@dataclass(frozen=True, slots=True)
+class FileSetting(Setting):
     """A setting of a finding, as it may be shown.
 
     Attributes:
         key: as the file has it, or Kafka's name for one that isn't in it.
         value: as in the file, or else the effective one, or its placeholder; None if it isn't known.
-        origin: ``set``, or ``default`` for one that the client library brings.
         line: where it is set; None for what isn't in the file.
-        note: what is said of it; None for nothing.
     """
 
-    key: str
-    value: str | None
-    origin: str
     line: int | None = None
-    note: str | None = None
 
 
 @dataclass(frozen=True)
@@ -360,7 +354,7 @@ def _order(finding: FileFinding) -> tuple[bool, int, int, str]:
     return finding.region is None, finding.line, finding.column, finding.rule.code
 
 
-def _each(rule: RuleTexts, verdict: FileVerdict) -> list[tuple[SettingOf, ...]]:
+def _each(rule: RuleTexts, verdict: FileVerdict) -> list[tuple[Setting, ...]]:
     """One finding for each setting, where it is about settings one by one; any other rule has one, about all of its settings."""
     return [(each,) for each in verdict.settings] if rule.one_by_one and verdict.settings else [verdict.settings]
 
@@ -387,13 +381,13 @@ def _client(read: Read) -> PatternSubject:
 
 
 def _finding(
-    read: Read, subject: Subject, rule: RuleTexts, verdict: FileVerdict, about: Sequence[SettingOf], fingerprint: str, owner: Owner | None
+    read: Read, subject: Subject, rule: RuleTexts, verdict: FileVerdict, about: Sequence[Setting], fingerprint: str, owner: Owner | None
 ) -> FileFinding:
     settings: list[FileSetting] = []
     region, source = None, ""
     stand = [read.placed(judged.key, subject) for judged in about]
     for judged, placed in zip(about, stand, strict=True):
-        secret = rule.is_leak or judged.reason is not None or (placed is not None and _is_secret(placed, judged.key))
+        secret = rule.is_leak or judged.redacted is not None or (placed is not None and _is_secret(placed, judged.key))
         setting = _setting(judged, placed, secret)
         if placed and region is None and not placed.is_default:
             # A setting in the file can be changed there, so the finding is mainly about it; defaults come after it.
@@ -409,18 +403,18 @@ def _finding(
     return FileFinding(rule, severity, message, read.path, region, source, tuple(settings), fingerprint, owner)
 
 
-def _setting(judged: SettingOf, placed: Placed | None, secret: bool) -> FileSetting:
+def _setting(judged: Setting, placed: Placed | None, secret: bool) -> FileSetting:
     name, note = shown.key(placed.name, placed.source) if placed else shown.key(judged.key), judged.note
     if secret:
         raw = placed.value if placed and placed.value is not None else ""
-        value: str | None = shown.redacted(raw, judged.reason or "sensitive")
+        value: str | None = shown.redacted(raw, judged.redacted.reason if judged.redacted else "sensitive")
     else:
         text = placed.value if placed else judged.value
         value = None if text is None else shown.plain(text)
         if text and judged.value and text.lower() != judged.value.lower():
             note = note or f"in effect: {shown.plain(judged.value)}"
-    origin = "set" if placed and not placed.is_default else "default"
-    return FileSetting(name, value, origin, placed.line if placed else None, note)
+    origin: SettingOrigin = "set" if placed and not placed.is_default else "default"
+    return FileSetting(name, value, origin, note=note, line=placed.line if placed else None)
 
 
 def _is_secret(placed: Placed, kafka_name: str) -> bool:

@@ -8,7 +8,6 @@ import shutil
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
 from pathlib import PurePath
 from typing import Any
 from urllib.parse import quote
@@ -275,6 +274,9 @@ def json_fields(report: LintReport) -> Mapping[str, object]:
     }
 
 
+_OF_SETTING = ("key", "value", "origin", "line", "note")
+
+
 def _json_finding(finding: FileFinding) -> Mapping[str, object]:
     region = finding.region
     return {
@@ -287,7 +289,7 @@ def _json_finding(finding: FileFinding) -> Mapping[str, object]:
         "column": finding.column if region else None,
         "end_line": region.end_line if region else None,
         "end_column": region.end_column if region else None,
-        "settings": [asdict(setting) for setting in finding.settings],
+        "settings": [{name: getattr(setting, name) for name in _OF_SETTING} for setting in finding.settings],
         "use_instead": finding.rule.documentation.get("Use instead"),
         "source": finding.rule.documentation.get("Source"),
         "see": finding.rule.link,

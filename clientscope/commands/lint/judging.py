@@ -12,11 +12,12 @@ from clientscope.catalog.dialects.dialect import Dialect
 from clientscope.commands.lint.shown import LEFT, MESSAGES, OF_PUSHES_ALONE, documentation
 from clientscope.model.enums import Origin
 from clientscope.model.push import Push
+from clientscope.model.setting import Setting
 from clientscope.policy.redaction import ClientNames, judged_record, type_name
 from clientscope.profiles import Profile, Thresholds, of_addresses
 from clientscope.severities import SEVERITIES
 from udfs.rules.engine import rule as rules
-from udfs.rules.engine.pushed_config import NOT_SEARCHED, PushedConfig, SettingOf
+from udfs.rules.engine.pushed_config import NOT_SEARCHED, PushedConfig
 from udfs.rules.engine.rule import FIRED, NOT_EVALUABLE, OUTCOMES, Judgement, Rule
 from udfs.rules.registry import RULES
 
@@ -63,7 +64,7 @@ class FileVerdict(NamedTuple):
     severity: str
     outcome: str
     message: str
-    settings: tuple[SettingOf, ...]
+    settings: tuple[Setting, ...]
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,7 @@ TOGETHER = frozenset({"CF104", "CF108"})
 _UNKNOWN_NAME, _OF_SOFTWARE = "CF101", "AN307"
 
 
-def severity_of(verdict: FileVerdict, about: Sequence[SettingOf]) -> str:
+def severity_of(verdict: FileVerdict, about: Sequence[Setting]) -> str:
     """How bad a finding is: names that are near to none, and that the library ignores, are only for information."""
     if verdict.code != _UNKNOWN_NAME or not about or about[0].note not in (None, NOT_SEARCHED):
         return verdict.severity

@@ -99,7 +99,7 @@ def _add_incidents(found: list[SeenConfiguration], inventory: Inventory) -> None
         each = of[who]
         line = place.line if place.log == each.place.log else each.place.line
         before = each.happened.get(kind, Happened(kind, line))
-        setting = FileSetting(name, _fit_to_show(name, value), "set", line, plain(note))
+        setting = FileSetting(name, _fit_to_show(name, value), "set", note=plain(note), line=line)
         each.happened[kind] = before._replace(settings=(*before.settings, setting))
 
 

@@ -7,7 +7,7 @@ it is no start, and a start is never compared with it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -17,7 +17,8 @@ from clientscope.catalog.client_facts import FACTS, How
 from clientscope.catalog.sensitive import shown
 from clientscope.catalog.value_states import ValueState
 from clientscope.model.enums import Origin, rank_of
-from clientscope.model.push import Push, RecordedSetting, Redaction, compact, reason_name
+from clientscope.model.push import Push, compact
+from clientscope.model.setting import Redaction, Setting, reason_name
 from clientscope.model.values import clean
 from clientscope.policy.redaction import type_name
 from sinks.dashboard.past.connections import points, step_of
@@ -146,15 +147,15 @@ def _is(value: str | None) -> str:
     return "IS NULL" if value is None else f"= {text(value)}"
 
 
-def _recorded(row: dict[str, Any]) -> RecordedSetting:
+def _recorded(row: dict[str, Any]) -> Setting:
     """A setting as the table has it."""
     state = ValueState(row["value_state"])
     digest = row["value_digest"] and row["value_digest"].hex()
-    return RecordedSetting(
+    return Setting(
         key=row["config_key"],
         value=row["config_value"],
+        origin="default" if row["is_default"] else "set",
         type=type_name(row["config_type"]),
-        default=row["is_default"],
         redacted=None if state is ValueState.PRESENT else Redaction(reason_name(state), row["value_length"], digest),
     )
 
@@ -173,10 +174,10 @@ def seen_start(push: PastPush, settings: bool = False) -> Json:
         "seen": now.origin != "pushed",
         "client_type": now.client_type,
         "setting_count": sum(setting.reported for setting in now.settings),
-        "redacted_count": sum(setting.source == "redacted" for setting in now.settings),
+        "redacted_count": sum(setting.redacted is not None for setting in now.settings),
         "first": False,
         "changes": None,
-        "pushed": [setting.model_dump(mode="json") for setting in now.settings if setting.reported] if settings else None,
+        "pushed": [asdict(setting) for setting in now.settings if setting.reported] if settings else None,
     }
 
 

@@ -11,9 +11,10 @@ from clientscope.api.clients import ClientDetail, ClientStart, Configuration, Ef
 from clientscope.catalog.configs import TYPES
 from clientscope.errors import EnvironmentProblem, RecordError
 from clientscope.model.codec import decode
-from clientscope.model.push import Push, RecordedSetting
+from clientscope.model.push import Push
+from clientscope.model.setting import Setting
 from clientscope.model.values import clean
-from clientscope.policy.redaction import ClientNames, judged_record
+from clientscope.policy.redaction import ClientNames, judged_record, type_name
 from sinks.dashboard.rows.judging import IndexedPush
 from sinks.dashboard.state.reader import Fetch, Place
 from sinks.dashboard.state.state import MOST_STARTS, State
@@ -51,14 +52,10 @@ def of_record(record: Push, pushed_ms: int) -> Configuration:
 
 def shown(setting: EffectiveSetting) -> str | None:
     """The pushed value of a setting, for comparing: a withheld value as why, its length and the beginning of its digest."""
-    if setting.source != "redacted":
+    if (why := setting.redacted) is None:
         return setting.value if setting.pushed is None else setting.pushed
-    parts = [setting.reason or "withheld"]
-    if setting.length is not None:
-        parts.append(f"{setting.length} bytes")
-    if setting.digest:
-        parts.append(setting.digest[:_DIGEST_SHOWN])
-    return f"[{', '.join(parts)}]"
+    digest = f", {why.digest[:_DIGEST_SHOWN]}" if why.digest else ""
+    return f"[{why.reason}, {why.length} bytes{digest}]"
 
 
 def _reported(push: PushedConfig) -> list[EffectiveSetting]:
@@ -72,27 +69,24 @@ def _reported(push: PushedConfig) -> list[EffectiveSetting]:
     return list(found.values())
 
 
-def _setting(key: str, setting: RecordedSetting, effective: str | None) -> EffectiveSetting:
+def _setting(key: str, setting: Setting, effective: str | None) -> EffectiveSetting:
     why = setting.redacted
     said = None if why or setting.value is None else clean(setting.value, _LONGEST_VALUE)
     holds = None if why else clean(effective, _LONGEST_VALUE) if effective is not None else said
     return EffectiveSetting(
         key=key,
         value=holds,
+        origin=setting.origin,
+        type=setting.type,
+        redacted=why,
         pushed=said if said != holds else None,
-        source="redacted" if why else "default" if setting.default else "pushed",
-        reported=True,
-        type=setting.type.upper(),
-        reason=why.reason if why else None,
-        length=why.length if why else None,
-        digest=why.digest if why else None,
     )
 
 
 def _left_out(push: PushedConfig) -> list[EffectiveSetting]:
     """Defaults that the client has and didn't tell, where its push shows that it leaves them out."""
     return [
-        EffectiveSetting(key=key, value=held.shown, source="default", reported=False, type=TYPES[key].name)
+        EffectiveSetting(key, held.shown, "default", type_name(TYPES[key]), reported=False)
         for key, held in push.values.items()
         if held.place is None
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from golden import is_golden
@@ -113,3 +114,11 @@ def test_a_short_value_is_judged_as_any_other(key: str, value: str, of_type: Typ
     ((judged,), _) = judged_pushes(binaries(config_record(setting(key, value, of_type))), None)
     assert judged is not None
     assert (judged.settings is None) == (sensitive.reason(key, value, of_type) is ValueState.PRESENT)
+
+
+def test_others_say_nothing_of_a_repeated_setting() -> None:
+    said = json.loads(config_record(setting("acks", "1"), setting("acks", "0")))
+    said["repeated"][0]["note"] = SECRET
+    ((judged,), _) = judged_pushes(binaries(json.dumps(said).encode()), None)
+    assert judged is not None and judged.settings is not None
+    assert [(each.key, each.value, each.note) for each in judged.settings] == [("acks", "1", None), ("acks", "0", None)]

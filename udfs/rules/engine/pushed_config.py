@@ -21,7 +21,7 @@ from clientscope.catalog.setting_names import LONGEST, NameJudgement, NameState,
 from clientscope.catalog.settings import Allowed, Facts, KnownSetting, libraries
 from clientscope.model.client_key import Tenant, tenant_of
 from clientscope.model.enums import Origin
-from clientscope.model.push import RecordedSetting
+from clientscope.model.setting import Setting, SettingOrigin
 from clientscope.policy.redaction import JudgedRecord
 from clientscope.profiles import APACHE, Profile, Thresholds
 
@@ -34,41 +34,18 @@ _CONSUMERS = {ClientType.CONSUMER, ClientType.SHARE_CONSUMER}
 _ADMIN_NUMBERS = frozenset(DEFAULT_KEYS[ClientType.ADMIN]) - v.IDENTIFIERS
 
 
-class SettingOf(NamedTuple):
-    """A setting that a rule points to.
-
-    Attributes:
-        key: Kafka's name of it.
-        value: the effective value as text; None where it was redacted.
-        origin: ``set`` by the user, ``default``, or ``pushed`` where the record doesn't say which.
-        reason: why it was redacted.
-        length: a redacted value's, in bytes.
-        digest: a redacted value's HMAC-SHA-256, in hexadecimal.
-        note: what is said of it, in the catalogue's words alone.
-    """
-
-    key: str
-    value: str | None
-    origin: str
-    reason: str | None = None
-    length: int | None = None
-    digest: str | None = None
-    note: str | None = None
-
-
 @dataclass(slots=True)
 class EffectiveValue:
     """What a client has of one key.
 
     Attributes:
-        origin: ``set`` by the user, ``default``, or ``pushed`` where the record doesn't say which.
         text: None where it isn't known, as for a key that is a number.
         number: NaN where it isn't known.
         place: of the setting in the push; None for a default that was filled in.
         asked: the text before other settings changed it.
     """
 
-    origin: str
+    origin: SettingOrigin
     text: str | None
     number: float
     place: int | None
@@ -109,7 +86,7 @@ class PushedConfig:
             client_type: whose settings they are, where it is known; else it is inferred from the keys.
         """
         self.record, self.complete = judged.record, complete
-        self.settings: Sequence[RecordedSetting] = judged.record.listed() if judged.settings is None else judged.settings
+        self.settings: Sequence[Setting] = judged.record.listed() if judged.settings is None else judged.settings
         self._thresholds = thresholds
         # Others saw it of a client's requests: nobody wrote its settings so, and the client runs with them.
         self.was_seen = self.record.origin in (Origin.OBSERVED, Origin.REQUEST_LOG)
@@ -128,9 +105,9 @@ class PushedConfig:
         for place, (setting, name, key) in enumerate(zip(self.settings, self._names.names, self.keys, strict=True)):
             if key is None:
                 continue
-            said, origin = setting.value, _origin(setting)
+            said, origin = setting.value, setting.origin
             if self.was_seen:
-                origin = "pushed"  # it isn't known which settings the user set
+                origin = "observed"  # it isn't known which settings the user set
                 if said is not None and self.has_several(setting):
                     said = weakest(setting.key, said)
             text, number = (None, math.nan) if said is None else v.value(self.software.dialect, name, key, said)
@@ -173,11 +150,11 @@ class PushedConfig:
             held.text, held.number = settled.text, settled.number
 
     @cached_property
-    def redacted(self) -> Sequence[RecordedSetting]:
+    def redacted(self) -> Sequence[Setting]:
         """Those of the settings whose value isn't there."""
         return [each for each in self.settings if each.redacted is not None]
 
-    def has_several(self, setting: RecordedSetting) -> bool:
+    def has_several(self, setting: Setting) -> bool:
         """Whether a client's requests have shown several values of a setting."""
         return self.was_seen and setting.value is not None and BETWEEN in setting.value
 
@@ -223,7 +200,7 @@ class PushedConfig:
     def is_seen_unset(self, key: str) -> bool:
         """Whether a gateway saw that the client has set nothing, and recorded it as the default that it is."""
         held = self.values.get(key)
-        seen = held is not None and held.place is not None and self.settings[held.place].default
+        seen = held is not None and held.place is not None and self.settings[held.place].origin == "default"
         return seen and self.record.origin == Origin.OBSERVED
 
     def is_hidden(self, key: str) -> bool:
@@ -244,16 +221,16 @@ class PushedConfig:
         record = self.record
         return self._thresholds.profiles[self._thresholds.choose(record.principal, self.text("group.id"), record.client_id)]
 
-    def evidence(self, keys: Iterable[str]) -> list[SettingOf]:
+    def evidence(self, keys: Iterable[str]) -> list[Setting]:
         """The effective values of these keys; what isn't known is left out."""
         return [self._evidence(key, held) for key in keys if (held := self.values.get(key)) is not None]
 
-    def _evidence(self, key: str, held: EffectiveValue) -> SettingOf:
+    def _evidence(self, key: str, held: EffectiveValue) -> Setting:
         text = held.shown
         if text is not None or held.place is None:
-            return SettingOf(key, text, held.origin)
+            return Setting(key, text, held.origin)
         setting = self.settings[held.place]
-        return hidden(setting, key, held.origin) if setting.value is None else SettingOf(key, setting.value, held.origin)
+        return Setting(key, setting.value, held.origin, redacted=setting.redacted)
 
     def search(self, looked_for: set[tuple[object, ...]]) -> None:
         """Looks for the names that are meant.
@@ -291,7 +268,7 @@ class PushedConfig:
         What a library has by default is nobody's mistake, and what was seen of a client isn't what somebody wrote.
         """
         self._require_search()
-        return [] if self.was_seen else [place for place in self._names.by_state.get(state, ()) if not self.settings[place].default]
+        return [] if self.was_seen else [place for place in self._names.by_state.get(state, ()) if self.settings[place].origin != "default"]
 
     def facts(self, place: int) -> Facts | None:
         """What the library takes under the name of a setting; None where that isn't known."""
@@ -324,7 +301,7 @@ class PushedConfig:
             if not allowed.takes(text) and not (self.complete and is_filled_in(text))
         }
 
-    def outdated(self) -> Iterator[SettingOf]:
+    def outdated(self) -> Iterator[Setting]:
         """The settings whose value the client's release takes, and the newest doesn't; each with the release that changed it."""
         for place, changes in self._names.changing.items():
             if place not in self.constrained or place in self._refused:
@@ -333,7 +310,7 @@ class PushedConfig:
             for known, kind, newest in changes:
                 if since := known.stopped(kind, text):
                     note = f"not since {'.'.join(map(str, since))}; allowed: {newest}"
-                    yield SettingOf(setting.key, text, _origin(setting), note=note)
+                    yield Setting(setting.key, text, setting.origin, note=note)
                     break
 
     @property
@@ -348,7 +325,7 @@ class PushedConfig:
                 places.setdefault(key, {})[setting.key] = place
         return sorted(place for of_key in places.values() if len(of_key) > 1 for place in of_key.values())
 
-    def noted(self, places: Iterable[int], note: str = "") -> list[SettingOf]:
+    def noted(self, places: Iterable[int], note: str = "") -> list[Setting]:
         """The settings at these places, by the names that they were given.
 
         Args:
@@ -359,7 +336,7 @@ class PushedConfig:
             setting, facts = self.settings[place], self.facts(place)
             said = NOT_SEARCHED if place in self._left_out else _note(self.judgements[place], note)
             # A name that nobody knows may have anything as its value.
-            found.append(SettingOf(setting.key, setting.value if facts else None, _origin(setting), note=said or None))
+            found.append(Setting(setting.key, setting.value if facts else None, setting.origin, note=said or None))
         return found
 
 
@@ -442,16 +419,6 @@ def _inferred(keys: Sequence[str | None]) -> tuple[frozenset[ClientType], bool]:
     if ClientType.ADMIN in common and v.LISTED[ClientType.ADMIN].issuperset(keys) and _ADMIN_NUMBERS.issubset(keys):
         common = frozenset({ClientType.ADMIN})
     return common, False
-
-
-def _origin(setting: RecordedSetting) -> str:
-    return "default" if setting.default else "set"
-
-
-def hidden(setting: RecordedSetting, key: str, origin: str) -> SettingOf:
-    """A setting whose value isn't there, as rules point to it."""
-    why = setting.redacted
-    return SettingOf(key, None, origin, "present", 0) if why is None else SettingOf(key, None, origin, why.reason, why.length, why.digest)
 
 
 def _default(key: str, text: str) -> EffectiveValue:

@@ -19,9 +19,10 @@ from typing import Any, NamedTuple
 from clientscope.catalog.configs import ClientType
 from clientscope.catalog.settings import numbers
 from clientscope.catalog.vocabulary import KnownSoftware
+from clientscope.model.setting import Setting
 from clientscope.risks import RISKS, Risk
 from clientscope.severities import SEVERITIES, Severity
-from udfs.rules.engine.pushed_config import PushedConfig, SettingOf
+from udfs.rules.engine.pushed_config import PushedConfig
 
 NOT_APPLICABLE, NOT_EVALUABLE, PASSED, FIRED = -1, 0, 1, 2
 OUTCOMES = ("not_evaluable", "passed", "fired")
@@ -57,18 +58,18 @@ class Judgement(NamedTuple):
 
     outcome: int
     severity: int | None = None
-    settings: Sequence[SettingOf] | None = None
+    settings: Sequence[Setting] | None = None
 
 
 _PASSED, _NOT_EVALUABLE = Judgement(PASSED), Judgement(NOT_EVALUABLE)
 
 
-def judged(fired: bool, known: bool, severity: int | None = None, settings: Sequence[SettingOf] | None = None) -> Judgement:
+def judged(fired: bool, known: bool, severity: int | None = None, settings: Sequence[Setting] | None = None) -> Judgement:
     """Fired where it is, else passed, and not evaluable where what matters isn't known."""
     return Judgement(FIRED, severity, settings) if known and fired else _PASSED if known else _NOT_EVALUABLE
 
 
-def pointing(settings: Sequence[SettingOf], known: bool, severity: int | None = None) -> Judgement:
+def pointing(settings: Sequence[Setting], known: bool, severity: int | None = None) -> Judgement:
     """Fired where there are settings to point to; see `judged`."""
     return judged(bool(settings), known, severity, settings)
 

@@ -75,16 +75,10 @@ export function Bar({ part, whole, tone = "" }) {
 
 // A setting that a rule names, or that a client runs with: its value, or why that isn't shown.
 export function Setting({ setting }) {
-  const redacted = setting.value === null;
-  const why = [
-    setting.reason && words(setting.reason),
-    setting.length === null || setting.length === undefined ? "" : plural(setting.length, "byte"),
-    setting.digest && `digest ${setting.digest.slice(0, 12)}…`,
-  ]
-    .filter(Boolean)
-    .join(", ");
-  return html`<li class=${`setting${redacted ? " redacted" : ""}`}><bdi class="key">${setting.key}</bdi>${" "}
-    <bdi class="detail">${redacted ? why || "redacted" : `= ${setting.value}${setting.origin === "default" ? " by default" : ""}`}</bdi></li>`;
+  const { key, value, origin, redacted } = setting;
+  const why = redacted && [words(redacted.reason), plural(redacted.length, "byte"), redacted.digest && `digest ${redacted.digest.slice(0, 12)}…`];
+  const said = why ? why.filter(Boolean).join(", ") : value === null ? "not known" : `= ${value}${origin === "default" ? " by default" : ""}`;
+  return html`<li class=${`setting${redacted ? " redacted" : ""}`}><bdi class="key">${key}</bdi> <bdi class="detail">${said}</bdi></li>`;
 }
 
 export function application({ client_id: client, group, principal }) {

@@ -89,7 +89,9 @@ const ORIGINS = {
   request_log: "from brokers' request logs",
 };
 
-const SOURCES = { pushed: "pushed", default: "default", redacted: "redacted" };
+const SOURCES = { set: "set", default: "default", observed: "observed", redacted: "redacted" };
+
+const sourceOf = (setting) => (setting.redacted ? "redacted" : setting.origin);
 
 function Configuration({ answer: { configuration, why } }) {
   const { params } = useRoute();
@@ -99,11 +101,11 @@ function Configuration({ answer: { configuration, why } }) {
     return html`<header>${title}</header><${Nothing}><p>${why ?? "Nothing is known of its configuration."}</p><//>`;
   }
   const source = Object.hasOwn(SOURCES, params.source) ? params.source : "";
-  const counts = Object.groupBy(configuration.settings, (setting) => setting.source);
+  const counts = Object.groupBy(configuration.settings, sourceOf);
   const needle = filter.trim().toLowerCase();
   const shown = configuration.settings.filter(
     (setting) =>
-      (!source || setting.source === source) &&
+      (!source || sourceOf(setting) === source) &&
       (!needle || setting.key.toLowerCase().includes(needle) || setting.value?.toLowerCase().includes(needle)),
   );
   return html`<header>${title}<span class="muted"><${Time} ms=${configuration.pushed_ms} /> · ${ORIGINS[configuration.origin] ?? "observed"}${configuration.dialect && html` · <bdi>${configuration.dialect}</bdi>`}${configuration.client_type && html` · <bdi>${configuration.client_type}</bdi>`}</span></header>
@@ -126,12 +128,12 @@ function Configuration({ answer: { configuration, why } }) {
 }
 
 function SettingRow({ setting }) {
-  const { key, value, pushed, source, reported, type, reason, length, digest } = setting;
-  const withheld = [reason && words(reason), length !== null && plural(length, "byte")].filter(Boolean).join(", ");
+  const { key, value, pushed, redacted, reported, type } = setting;
+  const source = sourceOf(setting);
   return html`<tr data-source=${source}><th scope="row" class="mono"><bdi>${key}</bdi></th>
     <td class="mono">${
-      source === "redacted"
-        ? html`<span class="withheld">withheld${withheld && `: ${withheld}`}</span>${digest && html` <small class="muted" title=${digest}>digest ${digest.slice(0, 12)}…</small>`}`
+      redacted
+        ? html`<span class="withheld">withheld: ${words(redacted.reason)}, ${plural(redacted.length, "byte")}</span>${redacted.digest && html` <small class="muted" title=${redacted.digest}>digest ${redacted.digest.slice(0, 12)}…</small>`}`
         : value === null
           ? html`<span class="muted">not known</span>`
           : value === ""
@@ -139,7 +141,7 @@ function SettingRow({ setting }) {
             : html`<bdi>${value}</bdi>`
     }
       ${pushed !== null && pushed !== undefined && html` <small class="muted">said as <bdi>${pushed}</bdi></small>`}</td>
-    <td><span class="source" data-source=${source} title=${source === "default" && !reported ? "The client left it out; its library's default." : undefined}>${SOURCES[source] ?? source}</span></td>
+    <td><span class="source" data-source=${source} title=${!reported ? "The client left it out; its library's default." : undefined}>${SOURCES[source] ?? source}</span></td>
     <td class="medium muted small">${type ?? "–"}</td></tr>`;
 }
 

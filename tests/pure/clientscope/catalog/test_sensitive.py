@@ -40,7 +40,8 @@ from clientscope.gateway.registry import ConnectionRegistry
 from clientscope.gateway.request_log import RequestLog
 from clientscope.gateway.worker.messages import Logged
 from clientscope.model.codec import encode
-from clientscope.model.values import Setting
+from clientscope.model.setting import Redaction, Setting
+from clientscope.model.values import shown_setting
 from clientscope.policy.interface import ClientConfig
 from clientscope.policy.redaction import ClientNames, redact
 from clientscope.session.state import UNKNOWN, Identity, PrincipalSource
@@ -373,10 +374,12 @@ def test_no_kernel_of_the_job_and_no_reader_of_the_page_passes_a_raw_name_on(sec
 
 
 def test_a_setting_of_a_record_that_somebody_else_wrote_is_read_without_its_secret_key() -> None:
-    read = Setting.model_validate({"key": "sasl.password = hunter2", "value": "x"})
-    assert (read.key, read.value, read.reason) == ("[redacted]", None, "value_shape")
-    assert Setting.model_validate({"key": "password=hunter2"}).key == "[redacted]"
-    assert Setting.model_validate({"key": "acks", "value": "all"}).value == "all"
+    assert shown_setting(Setting("sasl.password = hunter2", "x")) == Setting("[redacted]", redacted=Redaction("value_shape", 1))
+    assert shown_setting(Setting("password=hunter2")).key == "[redacted]"
+    assert shown_setting(Setting("acks", "all", note="use sasl.password=hunter2-canary")) == Setting("acks", "all")
+    assert shown_setting(Setting("acks", "all", note="not since 4.0.0")).note == "not since 4.0.0"
+    why = Redaction("key_infix", 3)
+    assert shown_setting(Setting("acks", "all", redacted=why)) == Setting("acks", redacted=why)
 
 
 def test_unknown_is_no_name_to_judge() -> None:

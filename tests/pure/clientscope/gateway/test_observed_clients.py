@@ -18,7 +18,8 @@ from clientscope.gateway.registry import ConnectionRegistry
 from clientscope.model.codec import decode, encode
 from clientscope.model.enums import Origin
 from clientscope.model.finding import Finding
-from clientscope.model.push import Push, Redaction
+from clientscope.model.push import Push
+from clientscope.model.setting import Redaction
 from clientscope.policy.redaction import ClientNames
 from clientscope.session.state import Identity, RequestFields
 from sinks.alerts.message import Texts

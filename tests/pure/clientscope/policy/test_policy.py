@@ -16,7 +16,8 @@ from clientscope.digest import DigestKey
 from clientscope.errors import InvalidConfigException
 from clientscope.gateway.policy.process import load_policy
 from clientscope.model.codec import decode
-from clientscope.model.push import Push, RecordedSetting
+from clientscope.model.push import Push
+from clientscope.model.setting import Setting
 from clientscope.policy.interface import ClientConfig, ClientConfigData, RequestContext
 from clientscope.policy.publishing import PublishingPolicy
 
@@ -49,7 +50,7 @@ def test_a_harmless_push_is_published_as_it_is() -> None:
     assert refusal is None
     assert key == CONTEXT.client_key and key.startswith(f"{INSTANCE}/")
     (config,) = record.listed()
-    assert config == RecordedSetting("acks", "all", default=True)
+    assert config == Setting("acks", "all", "default", "string")
 
 
 def test_a_secret_is_redacted_and_refused_with_its_key_and_reason_but_not_its_value(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from clientscope.digest import DigestKey
 from clientscope.local.process import free_port
 from clientscope.model.decision import Resolution
 from clientscope.model.finding import Client, Decided, Finding, LeakPlace
-from clientscope.model.values import Setting
+from clientscope.model.setting import Redaction, Setting
 from sinks.dashboard.state.known import TopicRecord
 
 OLD, NEW = b"0" * 64, b"1" * 64
@@ -29,7 +29,7 @@ IN_USE, STOPPED, ROTATED, HOSTILE = "hunter2-in-use", "stopped-hunter2", "rotate
 
 
 def holding(number: int, value: str, key: DigestKey = KEY, **fields: object) -> Finding:
-    settings = [Setting(key="sasl.jaas.config", reason="key_infix", length=len(value), digest=key.digest(value).hex())]
+    settings = [Setting("sasl.jaas.config", redacted=Redaction("key_infix", len(value), key.digest(value).hex()))]
     return leak(number, settings=settings, **fields)
 
 

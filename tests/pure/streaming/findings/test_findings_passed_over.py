@@ -23,7 +23,7 @@ OF_PUSH = "Record 7 of partition 0 of clientscope.configs"
 WHO = {"principal": "User:a", "address": "10.0.0.1"}
 
 
-NO_KEY = (FiredRule("SK001", "", "high", "", ({"hunter2-canary": 1},)),)
+NO_SETTING = (FiredRule("SK001", "", "high", "", (None,)),)
 """Verdicts that are read well and fail later, each time that the push is looked at."""
 
 
@@ -43,7 +43,7 @@ def event(offset: int, **broken: Any) -> InputRecord:
     [
         (push(7, "web", rules=None), OF_PUSH, "TypeError"),
         (push(7, "web", configuration={"hunter2-canary": object()}), OF_PUSH, "PydanticSerializationError"),
-        (push(7, "web", rules=NO_KEY), OF_PUSH, "KeyError"),
+        (push(7, "web", rules=NO_SETTING), OF_PUSH, "AttributeError"),
         (event(7, kind=Kind.HEARTBEAT, sequence=None), "Record 7 of partition 0 of clientscope.connections", "TypeError"),
     ],
 )

@@ -56,8 +56,8 @@ def test_sk001_fires_on_what_the_gateway_redacted_and_on_what_nobody_did() -> No
         setting("acks", "1"),
         setting("token", "hunter2"),
     ) == [
-        {"key": "sasl.jaas.config", "origin": "pushed", "reason": "key_prefix", "length": 71, "digest": digest.hex()},
-        {"key": "token", "origin": "pushed", "reason": "key_word", "length": 7, "digest": KEY.digest("hunter2").hex()},
+        {"key": "sasl.jaas.config", "type": "string", "redacted": {"reason": "key_prefix", "length": 71, "digest": digest.hex()}},
+        {"key": "token", "type": "string", "redacted": {"reason": "key_word", "length": 7, "digest": KEY.digest("hunter2").hex()}},
     ]
 
 
@@ -88,7 +88,7 @@ def test_a_rule_for_other_clients_is_not_listed() -> None:
     (result,) = results(config_record(setting("group.id", "g"), setting("session.timeout.ms", "6000")))
     assert "AN101" not in json.dumps(result)
     assert fired("AN202", setting("group.id", "g"), setting("session.timeout.ms", "6000")) == [
-        {"key": "session.timeout.ms", "value": "6000", "origin": "set"}
+        {"key": "session.timeout.ms", "value": "6000"}
     ]
 
 

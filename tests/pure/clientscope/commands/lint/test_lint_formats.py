@@ -23,10 +23,10 @@ from clientscope.commands.lint import findings, formats, places
 from clientscope.commands.lint.findings import FileFinding, FileReport, LintReport
 from clientscope.commands.lint.judging import FileVerdict, RuleTexts, Subject
 from clientscope.commands.lint.placed import Placed
+from clientscope.model.setting import Reason, Redaction, Setting
 from clientscope.profiles.client_patterns import ClientPattern
 from clientscope.profiles.owners import Owner, Owners
 from clientscope.profiles.suppressions import Suppression
-from udfs.rules.engine.pushed_config import SettingOf
 
 FILE = """\
 # orders
@@ -64,9 +64,9 @@ RULES = {rule.code: rule for rule in (ZERO, SMALL, LEAK)}
 SCHEMA = json.loads((TESTS / "data" / "sarif-schema-2.1.0.json").read_text())
 
 
-def fired(rule: RuleTexts, message: str, *settings: tuple[str, str | None], reason: str | None = None) -> FileVerdict:
+def fired(rule: RuleTexts, message: str, *settings: tuple[str, str | None], reason: Reason | None = None) -> FileVerdict:
     """A verdict about settings."""
-    judged = tuple(SettingOf(key, None if reason else value, "set", reason) for key, value in settings)
+    judged = tuple(Setting(key, redacted=Redaction(reason, 0)) if reason else Setting(key, value) for key, value in settings)
     return FileVerdict(rule.code, rule.severity, "fired", message, judged)
 
 

@@ -11,8 +11,9 @@ from clientscope.catalog.dialects import DIALECTS
 from clientscope.catalog.setting_names import NameState, kinds_of
 from clientscope.catalog.settings import libraries
 from clientscope.catalog.vocabulary import KEYS
+from clientscope.model.setting import Setting
 from udfs.rules.combinations import REFUSALS, Refusal
-from udfs.rules.engine.pushed_config import PushedConfig, SettingOf, search_names
+from udfs.rules.engine.pushed_config import PushedConfig, search_names
 from udfs.rules.engine.rule import FIRED, NOT_EVALUABLE, PASSED, judge
 from udfs.rules.registry import RULES
 
@@ -89,8 +90,8 @@ def test_a_value_that_the_newest_release_refuses_is_shown_with_what_it_takes(def
     old = push_of(config_record(*values, software_name="apache-kafka-java", software_version="2.8.0"))
     origin, note = "default" if default else "set", "not since 4.0.0; allowed: at_least_once or exactly_once_v2"
     assert list(old.outdated()) == [
-        SettingOf("processing.guarantee", "exactly_once", origin, note=note),
-        SettingOf("built.in.metrics.version", "0.10.0-2.4", origin, note="not since 3.0.0; allowed: latest"),
+        Setting("processing.guarantee", "exactly_once", origin, note=note),
+        Setting("built.in.metrics.version", "0.10.0-2.4", origin, note="not since 3.0.0; allowed: latest"),
     ]
 
 

@@ -22,11 +22,11 @@ from clientscope.catalog.dialects.java import JAVA
 from clientscope.catalog.value_states import ValueState
 from clientscope.catalog.vocabulary import KEYS, SETTLED_BY, number, number_text
 from clientscope.model.enums import Origin
+from clientscope.model.setting import Redaction, Setting
 from clientscope.profiles import APACHE, Profile, Thresholds
 from clientscope.profiles.client_patterns import ClientPattern
 from clientscope.profiles.thresholds import ProfileChoice
 from udfs.rules.engine import pushed_config as engine
-from udfs.rules.engine.pushed_config import SettingOf
 from udfs.rules.engine.rule import FIRED, NOT_EVALUABLE, PASSED
 from udfs.rules.registry import RULES
 
@@ -181,7 +181,7 @@ def record_of(push: Pushed) -> bytes:
     return config_record(*entries, software_name=push.software, software_version=push.version)
 
 
-def seen(found: Sequence[SettingOf]) -> dict[str, tuple[str | None, str]]:
+def seen(found: Sequence[Setting]) -> dict[str, tuple[str | None, str]]:
     return {each.key: (each.value, each.origin) for each in found}
 
 
@@ -268,13 +268,13 @@ def test_a_push_from_the_wire_says_nothing_of_defaults_nor_does_a_part_of_a_log(
     for key in ("acks", "linger.ms"):
         assert not push.is_set(key) and not push.is_default(key)
     evidence = push.evidence(["acks", "linger.ms", "batch.size"])
-    assert evidence == [SettingOf("acks", "1", "pushed"), SettingOf("linger.ms", "0", "pushed")]
+    assert evidence == [Setting("acks", "1", "observed"), Setting("linger.ms", "0", "observed")]
 
 
 def test_evidence_is_never_a_secret() -> None:
     redacted = setting("acks", None, state=ValueState.VALUE_SHAPE, digest=b"d" * 32, length=40)
     of = [push_of(config_record(each)).evidence(("acks",)) for each in (setting("acks", "0"), redacted, setting("group.id", "g"))]
-    assert of == [[SettingOf("acks", "0", "set")], [SettingOf("acks", None, "set", "value_shape", 40, (b"d" * 32).hex())], []]
+    assert of == [[Setting("acks", "0")], [Setting("acks", redacted=Redaction("value_shape", 40, (b"d" * 32).hex()))], []]
 
 
 def test_rules_ask_for_settings_alone_that_may_be_shown() -> None:

@@ -1,0 +1,76 @@
+"""A setting of a client: as it was pushed or seen, as a rule points to it, and as it is shown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Literal, cast
+
+from pydantic import Field
+
+from clientscope.catalog.value_states import ValueState
+from clientscope.model.fields import Id32, Sha256
+
+TypeName = Literal["boolean", "string", "int", "short", "long", "double", "list", "class", "password"]
+"""Kafka's ConfigDef.Type, in lower case, by its ordinals."""
+
+SettingOrigin = Literal["set", "default", "observed", "pushed"]
+"""By the client's user, by its library, seen by others who don't know which of both; or pushed, where a record doesn't say more."""
+
+Reason = Literal[
+    "key_prefix",
+    "key_infix",
+    "key_suffix",
+    "type",
+    "key_word",
+    "value_shape",
+    "looks_random",
+    "certificate",
+    "without_secret",
+    "custom",
+]
+"""Names of `ValueState`, in lower case, but for the value that is there."""
+
+Key = Annotated[str, Field(min_length=1)]
+
+
+@dataclass(frozen=True, slots=True)
+class Redaction:
+    """Why a value isn't there.
+
+    Attributes:
+        length: the value's as pushed, in bytes of UTF-8.
+        digest: HMAC-SHA-256 of the value under the record's ``digest_key_id``, in hexadecimal; None without a key.
+    """
+
+    reason: Reason
+    length: Id32
+    digest: Sha256 | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One setting of a client, as it may be written down.
+
+    Attributes:
+        key: the client's own name of it, or Kafka's.
+        value: None where it was redacted, or isn't known.
+        type: Kafka's ConfigDef.Type; None where it isn't said, which in a push is a string.
+        note: what a rule says of it, in the catalogue's words alone; a push has none.
+    """
+
+    key: Key
+    value: str | None = None
+    origin: SettingOrigin = "set"
+    type: TypeName | None = None
+    redacted: Redaction | None = None
+    note: str | None = None
+
+    @property
+    def digest(self) -> str | None:
+        """A redacted value's; None for none."""
+        return self.redacted.digest if self.redacted else None
+
+
+def reason_name(state: ValueState) -> Reason:
+    """Of a value that isn't there."""
+    return cast(Reason, state.name.lower())
