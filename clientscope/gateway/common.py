@@ -25,7 +25,7 @@ from clientscope.kafka.access import KafkaAccess
 from clientscope.model.principals import authenticated
 from clientscope.policy.interface import ClientConfigData, RequestContext
 from clientscope.policy.redaction import ClientNames
-from clientscope.session.state import Pushed, Verdict
+from clientscope.session.state import PushAnswer, Pushed
 from clientscope.wire.codes import THROTTLING_QUOTA_EXCEEDED
 
 log = logging.getLogger(__name__)
@@ -78,14 +78,14 @@ class Common:
         common.request_log = RequestLog.of(settings, place, metrics.count, lambda: common.names)
         return common
 
-    async def judge(self, push: Pushed, context: RequestContext | None) -> Verdict | None:
+    async def judge(self, push: Pushed, context: RequestContext | None) -> PushAnswer | None:
         """What a push is answered; None where its connection is no more, and there is no context."""
         if context is None or self.policy is None:
             return None
         quota, principal = self.quota, authenticated(context.principal)
         if throttle_ms := quota.take(client_of(context), time.monotonic(), principal=principal, address=context.client_address):
             self.metrics.count("pushes_refused", quota.refused_by)
-            return Verdict(THROTTLING_QUOTA_EXCEEDED, "over the quota of pushes", throttle_ms)
+            return PushAnswer(THROTTLING_QUOTA_EXCEEDED, "over the quota of pushes", throttle_ms)
         return await self.policy.judge(context, ClientConfigData(push.configs, push.received_ms))
 
     def change(self, settings: GatewaySettings) -> None:

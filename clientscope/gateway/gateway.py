@@ -282,8 +282,8 @@ class Gateway:
 
     async def _judge(self, connection_id: int, push: Pushed) -> None:
         context = self.registry.context(connection_id, push.correlation_id)
-        if (verdict := await self._common.judge(push, context)) is not None and self._workers is not None:
-            self._workers.answer(connection_id, push.token, verdict)
+        if (answer := await self._common.judge(push, context)) is not None and self._workers is not None:
+            self._workers.answer(connection_id, push.token, answer)
 
     def _publish_telemetry(self, key: str, value: bytes) -> bool:
         publisher = self._common.telemetry

@@ -12,7 +12,7 @@ Non-obvious, each the scar of a hang:
   They wait in a lane, or later bytes would overtake them.
 - Half-close: the one side's EOF becomes the other's; the connection ends when both have ended. TLS has no half-close: where either
   side is TLS, the first end ends both, once what is written has left.
-- While a push's verdict is awaited, what the broker sent after it is kept in order, behind a paused read; so is its EOF.
+- While a push's answer is awaited, what the broker sent after it is kept in order, behind a paused read; so is its EOF.
 - A side may be paused for several reasons, and is read again when the last of them is gone.
 - What a suspended iterator holds stays until Python looks for cycles, so the end of a connection drops lanes and session.
 """
@@ -42,13 +42,13 @@ from clientscope.session.events import (
     Full,
     HalfClose,
     Pause,
+    PushAnswered,
     Received,
     Resume,
     Send,
     Side,
     Stop,
     Tick,
-    VerdictGiven,
     Wake,
     Woken,
 )  # fmt: skip
@@ -202,7 +202,7 @@ class ClientConnection:
         yield from flow.pause("held")
 
     def _hold(self, flow: Flow, stopped: Held | Pushed) -> Iterator[ConnectionCommand]:
-        """A push waits for its verdict, and what the client sends for a time or for the broker's next bytes."""
+        """A push waits for its answer, and what the client sends for a time or for the broker's next bytes."""
         if flow.lane is None:
             yield from self._open_lane(flow)
         if isinstance(stopped, Held) and not self.ended:
@@ -268,8 +268,8 @@ class ClientConnection:
             yield from self._end(error.reason)
         return None
 
-    def _on_verdict_given(self, event: VerdictGiven) -> Iterator[ConnectionCommand]:
-        if commands := self.session.answer(event.token, event.verdict):
+    def _on_push_answered(self, event: PushAnswered) -> Iterator[ConnectionCommand]:
+        if commands := self.session.answer(event.token, event.answer):
             yield from self._do(iter(commands), self._broker)
             yield from self._take_up(self._broker)
 
@@ -396,7 +396,7 @@ _ON: dict[type[Any], Callable[[ClientConnection, Any], Iterator[ConnectionComman
     Disconnected: ClientConnection._on_disconnected,
     Full: ClientConnection._on_full,
     Free: ClientConnection._on_free,
-    VerdictGiven: ClientConnection._on_verdict_given,
+    PushAnswered: ClientConnection._on_push_answered,
     Woken: ClientConnection._on_woken,
     Tick: ClientConnection._on_tick,
     Draining: ClientConnection._on_drain,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from clientscope.session.state import Counted, Identified, MetricsPushed, OtherCluster, Pushed, Requested, Shown, Verdict
+from clientscope.session.state import Counted, Identified, MetricsPushed, OtherCluster, PushAnswer, Pushed, Requested, Shown
 
 
 class Side(Enum):
@@ -90,11 +90,11 @@ class Free:
 
 
 @dataclass(slots=True)
-class VerdictGiven:
-    """The policy's verdict on a push."""
+class PushAnswered:
+    """The policy's answer to a push."""
 
     token: int
-    verdict: Verdict
+    answer: PushAnswer
 
 
 @dataclass(slots=True)
@@ -156,7 +156,7 @@ ConnectionEvent = (
     | Disconnected
     | Full
     | Free
-    | VerdictGiven
+    | PushAnswered
     | Woken
     | Tick
     | Draining

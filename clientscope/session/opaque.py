@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from clientscope.session.requested import NOTHING
-from clientscope.session.state import UNSEEN, Command, Identity, Verdict
+from clientscope.session.state import UNSEEN, Command, Identity, PushAnswer
 from clientscope.wire.frames import Passed
 
 
@@ -55,7 +55,7 @@ class OpaqueSession:
     def end(self) -> None:
         """Nothing is held."""
 
-    def answer(self, token: int, verdict: Verdict) -> list[Command]:
+    def answer(self, token: int, answer: PushAnswer) -> list[Command]:
         """There are no pushes."""
         return []
 

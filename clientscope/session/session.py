@@ -24,9 +24,9 @@ from clientscope.session.state import (
     Held,
     Identified,
     Identity,
+    PushAnswer,
     RequestFields,
     SessionState,
-    Verdict,
 )
 from clientscope.session.telemetry import Telemetry
 from clientscope.session.unanswered import Unanswered, is_ours
@@ -340,9 +340,9 @@ class Session:
             scanner.end()
         self._state.walk = None
 
-    def answer(self, token: int, verdict: Verdict) -> list[Command]:
-        """The verdict on a push; of several, the first counts."""
-        return k1324_push_config.answer(self._state, token, verdict)
+    def answer(self, token: int, answer: PushAnswer) -> list[Command]:
+        """The answer to a push; of several, the first counts."""
+        return k1324_push_config.answer(self._state, token, answer)
 
     def _named_by_header(self, data: Bytes) -> list[Command]:
         """client.id from the first request that has one, for clients whose ApiVersions has none; best effort.

@@ -123,9 +123,9 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Pushed:
-    """A push, from its frame to its verdict.
+    """A push, from its frame to its answer.
 
-    As a command: its turn has come; hand its settings to the policy, and take nothing more from the broker before the verdict. That goes to
+    As a command: its turn has come; hand its settings to the policy, and take nothing more from the broker before the answer. That goes to
     `Session.answer` under ``token``.
 
     Attributes:
@@ -138,7 +138,7 @@ class Pushed:
     configs: tuple[ClientConfig, ...]
     correlation_id: int = 0
     received_ms: int = 0
-    refused: Verdict | None = None
+    refused: PushAnswer | None = None
 
 
 @dataclass(slots=True)
@@ -187,7 +187,7 @@ Command = ToBroker | ToClient | Identified | Shown | Pushed | MetricsPushed | Ot
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class PushAnswer:
     """What a PushConfig request is answered."""
 
     error_code: int

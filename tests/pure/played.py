@@ -17,15 +17,15 @@ from clientscope.session.events import (
     ConnectionCommand,
     ConnectionEvent,
     End,
+    PushAnswered,
     Received,
     Send,
-    VerdictGiven,
     Wake,
     Woken,
 )  # fmt: skip
 from clientscope.session.playbook import play
 from clientscope.session.session import Out, Session
-from clientscope.session.state import Held, Pushed, ToBroker, Verdict
+from clientscope.session.state import Held, PushAnswer, Pushed, ToBroker
 from clientscope.session.unanswered import is_ours
 
 _TURN_S = 0.01
@@ -36,7 +36,7 @@ class Played:
     """A connection with two simulated sides: bytes held for other connections' turn continue at once, others when `resume` is called.
 
     Args:
-        verdict: the answer to each push when its turn has come; without one, the caller answers.
+        answer: the answer to each push when its turn has come; without one, the caller answers.
 
     Attributes:
         to_broker, to_client: all bytes that each side has received.
@@ -44,9 +44,9 @@ class Played:
         ended: why the connection has ended; None if it hasn't.
     """
 
-    def __init__(self, session: Session, verdict: Verdict | None = None) -> None:
+    def __init__(self, session: Session, answer: PushAnswer | None = None) -> None:
         self.connection = ClientConnection(session)
-        self._verdict = verdict
+        self._answer = answer
         self.to_broker = bytearray()
         self.to_client = bytearray()
         self.held_s: float | None = None
@@ -90,8 +90,8 @@ class Played:
                         events.append(Woken(side))
                     case Wake(_, seconds):
                         self.held_s = seconds
-                    case Pushed(token) if self._verdict is not None:
-                        events.append(VerdictGiven(token, self._verdict))
+                    case Pushed(token) if self._answer is not None:
+                        events.append(PushAnswered(token, self._answer))
                     case End(reason):
                         self.ended = reason
             done += commands

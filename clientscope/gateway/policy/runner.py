@@ -36,7 +36,7 @@ from clientscope.gateway.policy.process import (
 )
 from clientscope.gateway.template import Template
 from clientscope.policy.interface import ClientConfigData, RequestContext
-from clientscope.session.state import Verdict
+from clientscope.session.state import PushAnswer
 from clientscope.wire.codes import INVALID_CONFIG, NONE, THROTTLING_QUOTA_EXCEEDED
 
 MOST_CLIENTS = 10_000
@@ -130,7 +130,7 @@ class WaitingPush:
     """
 
     push: PolicyPush
-    verdict: asyncio.Future[Verdict]
+    answer: asyncio.Future[PushAnswer]
     processed: asyncio.Future[None]
     early: bool = False
     published: bool = False
@@ -398,8 +398,8 @@ class PolicyRunner:
         """
         await self._start_worker()
 
-    async def judge(self, context: RequestContext, data: ClientConfigData) -> Verdict:
-        """The policy's verdict.
+    async def judge(self, context: RequestContext, data: ClientConfigData) -> PushAnswer:
+        """The policy's answer.
 
         Success is anticipated in two cases: Kafka needs more than 100 ms to acknowledge what the policy has published, or the policy
         doesn't come to the push within its deadline, since others are before it. It is then still processed, and published, in its turn.
@@ -416,16 +416,16 @@ class PolicyRunner:
         waiting = WaitingPush(PolicyPush(self._numbers, context, data), loop.create_future(), loop.create_future())
         self._queue.append(waiting)
         self._feed()
-        either: tuple[asyncio.Future[Any], ...] = (waiting.verdict, waiting.processed)
+        either: tuple[asyncio.Future[Any], ...] = (waiting.answer, waiting.processed)
         await asyncio.wait(either, timeout=self._plan.deadline_s, return_when=asyncio.FIRST_COMPLETED)
         if (worker := self._worker) is not None and worker.at_work and worker.at_work[0] is waiting:
             await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)  # its own deadline is near
         if waiting.processed.done():
-            await asyncio.wait([waiting.verdict], timeout=ANSWER_WITHIN_S)
+            await asyncio.wait([waiting.answer], timeout=ANSWER_WITHIN_S)
             self._answer_early(waiting, "timeout")
         else:
             self._answer_early(waiting, "deadline")
-        return waiting.verdict.result()
+        return waiting.answer.result()
 
     @property
     def deadline_s(self) -> float:
@@ -501,17 +501,17 @@ class PolicyRunner:
             if waiting.early:
                 self._count("pushes_rejected_late", report.outcome)
         if report.outcome == "invalid_config":
-            _answer(waiting, Verdict(INVALID_CONFIG, report.message))
+            _answer(waiting, PushAnswer(INVALID_CONFIG, report.message))
         elif report.outcome == "policy_error":
-            _answer(waiting, Verdict(_UNKNOWN_SERVER_ERROR, "the policy failed"))
+            _answer(waiting, PushAnswer(_UNKNOWN_SERVER_ERROR, "the policy failed"))
         elif not report.pending:
-            _answer(waiting, Verdict(NONE))
+            _answer(waiting, PushAnswer(NONE))
         self._feed()
         self._note_idle()
 
     def settled(self, waiting: WaitingPush, lost: bool) -> None:
         """Success once Kafka has it; if the record was dropped, an answer after which the client retries."""
-        _answer(waiting, _again("the push could not be published") if lost else Verdict(NONE))
+        _answer(waiting, _again("the push could not be published") if lost else PushAnswer(NONE))
         self._feed()
         self._note_idle()
 
@@ -565,7 +565,7 @@ class PolicyRunner:
         waiting, self._queue = self._queue, deque()
         for other in waiting:
             if client_of(other.push.context) == client:
-                if not other.verdict.done():
+                if not other.answer.done():
                     self._count("pushes_refused", "penalty")
                 self._give_up(other, "penalty", self._guard.penalty_s)
             else:
@@ -589,14 +589,14 @@ class PolicyRunner:
             self._queue.popleft()
 
     def _answer_early(self, waiting: WaitingPush, reason: str) -> None:
-        if not waiting.verdict.done():
+        if not waiting.answer.done():
             waiting.early = True
             self._count("pushes_answered_early", reason)
-            waiting.verdict.set_result(Verdict(NONE))
+            waiting.answer.set_result(PushAnswer(NONE))
 
     def _give_up(self, waiting: WaitingPush, reason: str, throttle_s: float = _THROTTLE_MS / 1000) -> None:
         """Counts a push as lost, unless its client can still be asked to retry or the publisher has its record."""
-        if not waiting.verdict.done():
+        if not waiting.answer.done():
             _answer(waiting, _again("the policy did not finish this push", throttle_s))
         elif not waiting.published:
             self._count("lost", reason)
@@ -620,10 +620,10 @@ class PolicyRunner:
         return time.monotonic()  # not the loop's own: metrics are read in another thread
 
 
-def _answer(waiting: WaitingPush, verdict: Verdict) -> None:
-    if not waiting.verdict.done():
-        waiting.verdict.set_result(verdict)
+def _answer(waiting: WaitingPush, answer: PushAnswer) -> None:
+    if not waiting.answer.done():
+        waiting.answer.set_result(answer)
 
 
-def _again(message: str, wait_s: float = _THROTTLE_MS / 1000) -> Verdict:
-    return Verdict(THROTTLING_QUOTA_EXCEEDED, message, math.ceil(wait_s * 1000))
+def _again(message: str, wait_s: float = _THROTTLE_MS / 1000) -> PushAnswer:
+    return PushAnswer(THROTTLING_QUOTA_EXCEEDED, message, math.ceil(wait_s * 1000))

@@ -13,7 +13,7 @@ from clientscope.config import GatewaySettings
 from clientscope.gateway.place import GatewayPlace
 from clientscope.model.connection import Passed
 from clientscope.session.ports import BrokerPorts
-from clientscope.session.state import Identified, Identity, MetricsPushed, OtherCluster, Pushed, Requested, RequestFields, Shown, Verdict
+from clientscope.session.state import Identified, Identity, MetricsPushed, OtherCluster, PushAnswer, Pushed, Requested, RequestFields, Shown
 from clientscope.wire.describe_cluster import BrokerSoftware
 
 BACKLOG = 4096
@@ -83,16 +83,16 @@ class Refuse:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """To a worker: the verdict on a push."""
+    """To a worker: the answer to a push."""
 
     connection_id: int
     token: int
-    verdict: Verdict
+    answer: PushAnswer
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What the session of a connection reports, as it says it; a `Pushed` waits for its verdict."""
+    """What the session of a connection reports, as it says it; a `Pushed` waits for its answer."""
 
     connection_id: int
     news: Identified | Requested | Shown | MetricsPushed | Pushed

@@ -16,7 +16,7 @@ from clientscope.errors import EnvironmentProblem
 from clientscope.gateway.channel import Channel, Tasks
 from clientscope.gateway.template import Template
 from clientscope.gateway.worker.messages import BACKLOG, Answer, Bypass, Drain, Measure, Refuse, Report, Shutdown, WorkerPlan
-from clientscope.session.state import Verdict
+from clientscope.session.state import PushAnswer
 
 if TYPE_CHECKING:
     from clientscope.gateway.gateway import Gateway
@@ -92,9 +92,9 @@ class Workers:
         for listeners in self._listeners:
             await self._start(listeners)
 
-    def answer(self, connection_id: int, token: int, verdict: Verdict) -> None:
-        """Hands back the verdict on a push."""
-        self._send(connection_id, Answer(connection_id, token, verdict))
+    def answer(self, connection_id: int, token: int, answer: PushAnswer) -> None:
+        """Hands back the answer to a push."""
+        self._send(connection_id, Answer(connection_id, token, answer))
 
     def refuse(self, connection_id: int, reason: str) -> None:
         """Has a connection closed that is one too many."""

@@ -45,12 +45,12 @@ from clientscope.gateway.worker.observed import Observed, RequestFilter, connect
 from clientscope.gateway.worker.proxy_protocol import Header
 from clientscope.gateway.worker.sides import Budget, ClientSide, Holder, Relay
 from clientscope.session.addresses import BrokerAddresses
-from clientscope.session.events import Bypassed, Continue, Draining, Ended, News, Stop, Tick, VerdictGiven
+from clientscope.session.events import Bypassed, Continue, Draining, Ended, News, PushAnswered, Stop, Tick
 from clientscope.session.opaque import OpaqueSession
 from clientscope.session.requested import Served, SharedVersions
 from clientscope.session.session import Session
 from clientscope.session.shown import SharedFields
-from clientscope.session.state import Counted, Identified, Identity, MetricsPushed, OtherCluster, Pushed, Verdict
+from clientscope.session.state import Counted, Identified, Identity, MetricsPushed, OtherCluster, PushAnswer, Pushed
 from clientscope.session.telemetry import Telemetry, TelemetryPlan
 from clientscope.wire.codes import THROTTLING_QUOTA_EXCEEDED
 
@@ -62,7 +62,7 @@ _LOOK_S = 0.5
 """How long a client may take nothing while all hold too much."""
 _A_TURN = 50
 """Connections that are looked at before others have a turn: to close one takes some 40 µs, and 2,000 may be too slow at once (F08)."""
-_BUSY = Verdict(THROTTLING_QUOTA_EXCEEDED, "the gateway can't take this push now", 1_000)
+_BUSY = PushAnswer(THROTTLING_QUOTA_EXCEEDED, "the gateway can't take this push now", 1_000)
 
 
 def _budget_bytes(plan: WorkerPlan) -> int:
@@ -177,7 +177,7 @@ class Worker:
         return connection_id
 
     def report(self, relay: Relay, news: News) -> None:
-        """Takes in what a connection reports; the verdict on a push comes as `VerdictGiven`."""
+        """Takes in what a connection reports; the answer to a push comes as `PushAnswered`."""
         match news:
             case Identified(identity):
                 self._reporter.identified(relay.connection_id, identity)
@@ -196,7 +196,7 @@ class Worker:
         self._reporter.report(Said(relay.connection_id, push))
         if not self._reporter.flush():
             self.count("pushes_refused", "busy")
-            asyncio.get_running_loop().call_soon(relay.handle, VerdictGiven(push.token, _BUSY))
+            asyncio.get_running_loop().call_soon(relay.handle, PushAnswered(push.token, _BUSY))
 
     def holds(self, holder: Holder, held_bytes: int) -> None:
         """Notes how many bytes are held for a connection."""
@@ -226,9 +226,9 @@ class Worker:
         match message:
             case WorkerPlan():
                 self._take(message)
-            case Answer(connection_id, token, verdict):
+            case Answer(connection_id, token, answer):
                 if (relay := self._relays.get(connection_id)) is not None:
-                    relay.handle(VerdictGiven(token, verdict))
+                    relay.handle(PushAnswered(token, answer))
             case Refuse(connection_id, reason):
                 if (relay := self._relays.get(connection_id)) is not None:
                     self.count("connections_refused", reason)

@@ -8,7 +8,7 @@ Behavior:
   0 to 8: INVALID_REQUEST.
 - A version other than 0: UNSUPPORTED_VERSION.
 - Before SASL authentication has succeeded, on a listener that asks for it: the connection is closed, as by Kafka's SaslServerAuthenticator.
-- All others go to the policy when their turn has come; its verdict is the answer.
+- All others go to the policy when their turn has come, and its answer is handed on.
 - Each has its turn by a carrier (see state.py), so the client's identity is settled: an earlier ApiVersions has been answered.
 """
 
@@ -18,7 +18,7 @@ from clientscope.clock import now_ms
 from clientscope.errors import ClientConfigTooLargeException, WireError
 from clientscope.policy.interface import ClientConfig
 from clientscope.session.handler import Handler
-from clientscope.session.state import Command, Counted, Pushed, SessionState, ToClient, Verdict
+from clientscope.session.state import Command, Counted, PushAnswer, Pushed, SessionState, ToClient
 from clientscope.wire.codes import ERROR_CODES, ERROR_NAMES, INVALID_REQUEST, PUSH_CONFIG, UNSUPPORTED_VERSION
 from clientscope.wire.cursor import Cursor
 from clientscope.wire.frames import REQUEST_HEAD, Treatment
@@ -104,7 +104,7 @@ def request(state: SessionState, frame: bytes) -> list[Command]:
     if not _has_room(state, frame):
         return _take(state, correlation_id, (), "too_large", _refusal(_too_large(state)))
     if version != 0:
-        return _take(state, correlation_id, (), "unsupported_version", Verdict(UNSUPPORTED_VERSION, "PushConfig has version 0 alone"))
+        return _take(state, correlation_id, (), "unsupported_version", PushAnswer(UNSUPPORTED_VERSION, "PushConfig has version 0 alone"))
     try:
         cursor = Cursor(frame, REQUEST_HEAD.size)
         cursor.nullable_string()
@@ -113,7 +113,7 @@ def request(state: SessionState, frame: bytes) -> list[Command]:
             raise _too_large(state)
         configs = tuple(ClientConfig(*entry) for entry in read_configs(body))
     except WireError as error:
-        return _take(state, correlation_id, (), error.reason, Verdict(INVALID_REQUEST, f"the request can't be read: {error.reason}"))
+        return _take(state, correlation_id, (), error.reason, PushAnswer(INVALID_REQUEST, f"the request can't be read: {error.reason}"))
     except ClientConfigTooLargeException as error:
         return _take(state, correlation_id, (), "too_large", _refusal(error))
     return _take(state, correlation_id, configs)
@@ -127,13 +127,13 @@ def response(state: SessionState, push: Pushed, _: bytes) -> list[Command]:
     return [push]
 
 
-def answer(state: SessionState, token: int, verdict: Verdict) -> list[Command]:
-    """The policy has spoken, or time is up; only the first verdict counts."""
+def answer(state: SessionState, token: int, answer: PushAnswer) -> list[Command]:
+    """The policy has spoken, or time is up; only the first answer counts."""
     push = state.awaited
     if push is None or push.token != token:
         return []
     state.awaited = None
-    return _answer(push, verdict)
+    return _answer(push, answer)
 
 
 def _has_room(state: SessionState, head: bytes) -> bool:
@@ -144,12 +144,12 @@ def _too_large(state: SessionState) -> ClientConfigTooLargeException:
     return ClientConfigTooLargeException(f"larger than client.config.max.bytes={state.config_max_bytes}")
 
 
-def _refusal(error: ClientConfigTooLargeException) -> Verdict:
-    return Verdict(ERROR_CODES[type(error)], str(error))
+def _refusal(error: ClientConfigTooLargeException) -> PushAnswer:
+    return PushAnswer(ERROR_CODES[type(error)], str(error))
 
 
 def _take(
-    state: SessionState, correlation_id: int, configs: tuple[ClientConfig, ...], reason: str = "", refused: Verdict | None = None
+    state: SessionState, correlation_id: int, configs: tuple[ClientConfig, ...], reason: str = "", refused: PushAnswer | None = None
 ) -> list[Command]:
     if not state.authenticated:
         raise WireError("unauthenticated_push")
@@ -159,12 +159,12 @@ def _take(
     return [*counted, state.carrier(correlation_id, HANDLER, push)]
 
 
-def _answer(push: Pushed, verdict: Verdict) -> list[Command]:
+def _answer(push: Pushed, answer: PushAnswer) -> list[Command]:
     message = PushConfigResponse(
-        version=0, throttle_time_ms=verdict.throttle_time_ms, error_code=verdict.error_code, error_message=verdict.error_message
+        version=0, throttle_time_ms=answer.throttle_time_ms, error_code=answer.error_code, error_message=answer.error_message
     )
     message.with_header(correlation_id=push.correlation_id)
-    outcome = Counted("pushes_answered", ERROR_NAMES.get(verdict.error_code, "unknown_server_error"))
+    outcome = Counted("pushes_answered", ERROR_NAMES.get(answer.error_code, "unknown_server_error"))
     return [outcome, ToClient(bytes(message.encode(header=True, framed=True)))]
 
 

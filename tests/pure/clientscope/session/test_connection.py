@@ -27,20 +27,20 @@ from clientscope.session.events import (
     Full,
     HalfClose,
     Pause,
+    PushAnswered,
     Received,
     Resume,
     Send,
     Side,
     Stop,
     Tick,
-    VerdictGiven,
     Wake,
     Woken,
 )  # fmt: skip
 from clientscope.session.opaque import OpaqueSession
 from clientscope.session.playbook import Playbook, play
 from clientscope.session.session import Session
-from clientscope.session.state import Counted, Identified, Identity, Pushed, Requested, Verdict
+from clientscope.session.state import Counted, Identified, Identity, PushAnswer, Pushed, Requested
 from clientscope.session.unanswered import FIRST_ID
 from clientscope.wire.frames import FRAMES_PER_TURN
 
@@ -160,7 +160,7 @@ def test_the_end_of_one_direction_leaves_the_other_open_where_there_is_half_clos
 def test_nothing_comes_after_the_end() -> None:
     playbook = connected() >> Disconnected(BROKER) << End("broker_closed")
     playbook = playbook >> Received(CLIENT, request(1)) >> Received(BROKER, answer(1)) >> Full(CLIENT) >> Woken(CLIENT) >> Stop()
-    assert playbook >> Disconnected(CLIENT) >> Ended("idle") >> Tick(1e9, *LIMITS) >> VerdictGiven(1, Verdict(0)) >> Bypassed()
+    assert playbook >> Disconnected(CLIENT) >> Ended("idle") >> Tick(1e9, *LIMITS) >> PushAnswered(1, PushAnswer(0)) >> Bypassed()
 
 
 @pytest.mark.parametrize(
@@ -211,19 +211,19 @@ def judged(look: bool) -> Playbook:
     return playbook >> Received(BROKER, keys(FIRST_ID)) << pushed(5) << Pause(BROKER)
 
 
-def verdict_sent(playbook: Playbook) -> Playbook:
-    playbook = playbook >> VerdictGiven(1, Verdict(0)) << Counted("pushes_answered", "none")
+def answer_sent(playbook: Playbook) -> Playbook:
+    playbook = playbook >> PushAnswered(1, PushAnswer(0)) << Counted("pushes_answered", "none")
     return playbook << Send(CLIENT, in_frame(struct.pack(">i", 7), b"\0", bytes(4), b"\0\0", b"\0", b"\0") + answer(8) + answer(9))
 
 
-def test_answers_and_the_brokers_end_wait_for_a_pushs_verdict_in_order(look: bool) -> None:
+def test_answers_and_the_brokers_end_wait_for_a_pushs_answer_in_order(look: bool) -> None:
     playbook = judged(look) >> Received(BROKER, answer(8)) >> Received(BROKER, answer(9)) >> Eof(BROKER)
-    assert verdict_sent(playbook) << Resume(BROKER) << HalfClose(CLIENT)
+    assert answer_sent(playbook) << Resume(BROKER) << HalfClose(CLIENT)
 
 
-def test_a_verdict_on_another_push_and_a_second_one_change_nothing() -> None:
-    playbook = judged(look=False) >> VerdictGiven(2, Verdict(0)) >> Received(BROKER, answer(8) + answer(9))
-    assert verdict_sent(playbook) << Resume(BROKER) >> VerdictGiven(1, Verdict(42))
+def test_an_answer_to_another_push_and_a_second_one_change_nothing() -> None:
+    playbook = judged(look=False) >> PushAnswered(2, PushAnswer(0)) >> Received(BROKER, answer(8) + answer(9))
+    assert answer_sent(playbook) << Resume(BROKER) >> PushAnswered(1, PushAnswer(42))
 
 
 def test_a_push_that_ends_with_its_connection_is_counted() -> None:
@@ -300,7 +300,7 @@ def test_a_draining_connection_ends_once_its_broker_is_quiet(look: bool) -> None
 def test_a_draining_connection_waits_for_its_push() -> None:
     playbook = judged(look=False) >> Draining(0.0) << Pause(CLIENT) >> Draining(1.0) >> Draining(60.0)
     assert (
-        verdict_sent(playbook >> Received(BROKER, answer(8) + answer(9)))
+        answer_sent(playbook >> Received(BROKER, answer(8) + answer(9)))
         << Resume(BROKER)
         >> Draining(61.0)
         >> Draining(62.1)
@@ -374,7 +374,7 @@ def test_a_connection_that_is_bypassed_keeps_what_it_has_requested() -> None:
 def test_bypass_waits_until_nobody_notices() -> None:
     playbook = connected() >> Received(CLIENT, push(7)) << Send(BROKER, CARRIER) >> Bypassed()
     playbook = playbook >> Received(BROKER, keys(FIRST_ID)) << pushed(5) << Pause(BROKER) >> Bypassed()
-    assert verdict_sent(playbook >> Received(BROKER, answer(8) + answer(9))) << Resume(BROKER)
+    assert answer_sent(playbook >> Received(BROKER, answer(8) + answer(9))) << Resume(BROKER)
     assert isinstance(playbook.connection.session, Session)
     playbook = passes(playbook >> Bypassed(), CLIENT, push(8))
     assert playbook and isinstance(playbook.connection.session, OpaqueSession)

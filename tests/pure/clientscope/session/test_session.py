@@ -17,7 +17,7 @@ from played import Played, framed, from_broker, from_client
 from clientscope.session.handler import READ_LIMIT
 from clientscope.session.session import Session
 from clientscope.session.shown import SharedFields
-from clientscope.session.state import Counted, Identified, Identity, Pushed, Shown, ToBroker, ToClient, Verdict
+from clientscope.session.state import Counted, Identified, Identity, PushAnswer, Pushed, Shown, ToBroker, ToClient
 from clientscope.wire import api_versions
 from clientscope.wire.codes import (
     CONFIG_TOO_LARGE,
@@ -126,7 +126,7 @@ def test_a_push_that_is_pipelined_behind_api_versions_is_pushed_by_who_that_says
     assert isinstance(pushed, Pushed) and {each.key for each in pushed.configs} >= {"acks", "linger.ms", "client.id"}
     assert (pushed.correlation_id, session.identity.software_name) == (REQUEST_HEAD.unpack_from(push)[3], "kafka-python")
     assert 0 <= time.time() * 1000 - pushed.received_ms < 60_000
-    counted, answer = session.answer(pushed.token, Verdict(code, "no", 7))
+    counted, answer = session.answer(pushed.token, PushAnswer(code, "no", 7))
     assert counted == Counted("pushes_answered", name)
     said = answered(answer)
     assert (said.error_code, said.error_message, said.throttle_time_ms) == (code, "no", 7)

@@ -11,7 +11,7 @@ from kafka.protocol.metadata import ApiVersionsResponse
 from played import Played, framed, request_id
 
 from clientscope.session.session import FRAME_BYTES, LEAST_BURST_BYTES, Session
-from clientscope.session.state import Verdict
+from clientscope.session.state import PushAnswer
 from clientscope.session.unanswered import FIRST_ID, IDS, MOST_UNANSWERED
 from clientscope.wire.frames import FRAMES_PER_TURN
 from clientscope.wire.messages import ApiVersionsRequest
@@ -35,9 +35,9 @@ def test_f41_a_client_that_uses_up_the_gateways_ids_waits_for_an_answer_that_set
     assert not played.to_client, "the answers to the gateway's own requests are no client's"
 
 
-def test_f42_requests_wait_while_64_await_an_answer_whatever_their_verdict(session: Session) -> None:
+def test_f42_requests_wait_while_64_await_an_answer_whatever_it_is(session: Session) -> None:
     """And a carrier is short, however long the client's own ApiVersions was."""
-    played = Played(session, Verdict(0))
+    played = Played(session, PushAnswer(0))
     long_name = framed(ApiVersionsRequest(version=3, client_software_name="n" * 5_000, client_software_version="1"), 1, "app")
     played.client(long_name)
     (asked,) = played.sent

@@ -28,7 +28,7 @@ from clientscope.gateway.policy.metrics import PolicyMetrics
 from clientscope.gateway.policy.plan import PolicyPlan
 from clientscope.gateway.policy.runner import MOST_CLIENTS, WAITING_PUSHES, PolicyGuard, PolicyRunner
 from clientscope.policy.interface import ClientConfig, ClientConfigData, RequestContext
-from clientscope.session.state import Verdict
+from clientscope.session.state import PushAnswer
 from clientscope.wire.codes import INVALID_CONFIG, NONE, THROTTLING_QUOTA_EXCEEDED
 
 ACTING = "bad_policies.Acting"
@@ -79,7 +79,7 @@ class Case:
             future.set_result(None)
         return future
 
-    async def push(self, client: str = "good", **settings: str) -> Verdict:
+    async def push(self, client: str = "good", **settings: str) -> PushAnswer:
         """Pushes as this client."""
         return await self.runner.judge(who(client), data(**settings))
 
@@ -132,13 +132,13 @@ def in_a_loop(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
 
 @patiently
 @in_a_loop
-async def test_the_verdict_follows_the_policy(capfd: pytest.CaptureFixture[str]) -> None:
+async def test_the_answer_follows_the_policy(capfd: pytest.CaptureFixture[str]) -> None:
     async with running() as it:
-        assert await it.push() == Verdict(NONE)
-        assert await it.push(act="refuse") == Verdict(INVALID_CONFIG, "acks must be all")
-        assert await it.push(act="raise") == Verdict(-1, "the policy failed")
-        assert await it.push(publish="k") == Verdict(NONE)
-        assert await it.push(publish="l", act="wait") == Verdict(NONE), "it may wait for what it publishes"
+        assert await it.push() == PushAnswer(NONE)
+        assert await it.push(act="refuse") == PushAnswer(INVALID_CONFIG, "acks must be all")
+        assert await it.push(act="raise") == PushAnswer(-1, "the policy failed")
+        assert await it.push(publish="k") == PushAnswer(NONE)
+        assert await it.push(publish="l", act="wait") == PushAnswer(NONE), "it may wait for what it publishes"
         assert [key for key, _ in it.published] == ["k", "l"]
         assert it.metric("pushes_total") == 5
         assert it.metric("errors_total", reason="invalid_config") == it.metric("errors_total", reason="policy_error") == 1
@@ -153,8 +153,8 @@ async def test_an_answer_waits_for_kafka_and_tells_to_try_again_where_the_record
         lost = asyncio.ensure_future(it.push(publish="held"))
         await eventually(lambda: bool(it.published))
         it.published[0][1].set_exception(RuntimeError("full"))
-        assert await lost == Verdict(THROTTLING_QUOTA_EXCEEDED, "the push could not be published", 1000)
-        assert await it.push(publish="held too") == Verdict(NONE)
+        assert await lost == PushAnswer(THROTTLING_QUOTA_EXCEEDED, "the push could not be published", 1000)
+        assert await it.push(publish="held too") == PushAnswer(NONE)
         assert it.counted["pushes_answered_early", "timeout"] == 1
         it.published[1][1].set_result(None)
 
@@ -162,14 +162,14 @@ async def test_an_answer_waits_for_kafka_and_tells_to_try_again_where_the_record
 @in_a_loop
 async def test_an_answer_waits_for_the_policy_however_long_it_may_take_and_no_longer() -> None:
     async with running(deadline_s=2.0) as it:
-        refused = Verdict(INVALID_CONFIG, "acks must be all")
+        refused = PushAnswer(INVALID_CONFIG, "acks must be all")
         assert await it.push("slow", act="refuse late") == refused, "after 150 ms"
         await asyncio.gather(*(it.push(f"{number}", act="sleep a little") for number in range(5)))
         assert not it.counted["pushes_answered_early", "timeout"] + it.counted["pushes_answered_early", "deadline"]
     async with running(deadline_s=0.4) as it:
         before = [asyncio.ensure_future(it.push(f"{number}", act="sleep a little")) for number in range(4)]
         await asyncio.sleep(0)
-        assert await it.push("behind", act="refuse late") == Verdict(NONE), "behind 0.6 s of others"
+        assert await it.push("behind", act="refuse late") == PushAnswer(NONE), "behind 0.6 s of others"
         assert await eventually(lambda: it.counted["pushes_rejected_late", "invalid_config"] == 1)
         assert it.counted["pushes_answered_early", "deadline"] >= 1
         await asyncio.gather(*before)
@@ -214,7 +214,7 @@ async def test_pushes_that_were_answered_early_outlive_an_open_circuit() -> None
     async with running(guard={"failures": 2, "bypass_s": 0.5, "penalty_s": 5.0}) as it:
         bad = [asyncio.ensure_future(it.push(f"bad {number}", act="sleep")) for number in range(2)]
         await asyncio.sleep(0)
-        assert await it.push("good", publish="k") == Verdict(NONE)  # early: two sleepers are before it
+        assert await it.push("good", publish="k") == PushAnswer(NONE)  # early: two sleepers are before it
         assert await eventually(lambda: it.metric("policy_bypassed") == 1)
         assert not it.published
         assert await eventually(lambda: len(it.published) == 1)
@@ -224,9 +224,9 @@ async def test_pushes_that_were_answered_early_outlive_an_open_circuit() -> None
 @in_a_loop
 async def test_a_full_queue_is_throttled() -> None:
     async with running(patience_s=0.1, deadline_s=0.5) as it:
-        verdicts = await asyncio.gather(*(it.push(f"{number}", act="sleep") for number in range(WAITING_PUSHES + 10)))
+        answers = await asyncio.gather(*(it.push(f"{number}", act="sleep") for number in range(WAITING_PUSHES + 10)))
         # Ten find no room, and one is the first that the policy hangs on.
-        assert Counter(verdict.error_code for verdict in verdicts) == {NONE: WAITING_PUSHES - 1, THROTTLING_QUOTA_EXCEEDED: 11}
+        assert Counter(answer.error_code for answer in answers) == {NONE: WAITING_PUSHES - 1, THROTTLING_QUOTA_EXCEEDED: 11}
         assert it.counted["pushes_refused", "throttled"] == 10
         assert it.counted["pushes_answered_early", "deadline"] == WAITING_PUSHES - 1
     assert it.counted["lost", "stopped"] == WAITING_PUSHES - 1
