@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 from typing import Annotated, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import AfterValidator, ConfigDict, Field
 
 from clientscope.api.common import Listing, Model
 from clientscope.model.decision import Resolution
 from clientscope.model.enums import Origin
 from clientscope.model.finding import Finding
-from clientscope.model.result import PushResult
-from clientscope.model.values import Name, Sentence, ShownSetting, Value
+from clientscope.model.result import PushResult, Verdict
+from clientscope.model.values import Name, Value, clean, sentence, shown_setting
 from clientscope.risks import Risk
 from clientscope.severities import Severity
 
@@ -84,21 +85,16 @@ class DecisionTaken(Model):
     """What you may not have thought of."""
 
 
-Verdict = Literal["findings", "clean", "partly_judged", "not_judged"]
+Overall = Literal["findings", "clean", "partly_judged", "not_judged"]
 
 
-class Fired(Value):
-    """A rule that fired on a configuration."""
-
-    code: Name
-    name: Name
-    severity: Severity
-    message: Sentence
-    settings: list[ShownSetting]
+def _shown(verdict: Verdict) -> Verdict:
+    settings = tuple(map(shown_setting, verdict.settings))
+    return replace(verdict, code=clean(verdict.code), name=clean(verdict.name), message=sentence(verdict.message), settings=settings)
 
 
 class ResultRow(Value):
-    """The verdict of every rule on one configuration, pushed or seen otherwise."""
+    """The verdicts of all rules on one configuration, pushed or seen otherwise."""
 
     topic: Name
     partition: int
@@ -121,16 +117,16 @@ class ResultRow(Value):
     application: str
     setting_count: int
     redacted_count: int
-    rules: list[Fired]
+    rules: list[Annotated[Verdict, AfterValidator(_shown)]]
     passed: list[Name]
     not_evaluable: list[Name]
-    verdict: Verdict = Field(description="`not_judged` where no rule could judge it: that is not clean.")
+    overall: Overall = Field(description="`not_judged` where no rule could judge it: that is not clean.")
 
 
-def result_row(result: PushResult, verdict: Verdict) -> ResultRow:
+def result_row(result: PushResult, overall: Overall) -> ResultRow:
     """A result as it may be shown: other programs may write to its topic."""
-    fields = {name: getattr(result, name) for name in ResultRow.model_fields if name != "verdict"}
-    return ResultRow.model_validate({**fields, "verdict": verdict}, from_attributes=True)
+    fields = {name: getattr(result, name) for name in ResultRow.model_fields if name != "overall"}
+    return ResultRow.model_validate({**fields, "overall": overall}, from_attributes=True)
 
 
 class Results(Listing):

@@ -29,11 +29,16 @@ Compared = str | Redaction | None
 """A value of a setting, or why it isn't there."""
 
 
+Outcome = Literal["not_evaluable", "passed", "fired"]
+"""Of a rule on a push: what it needs is missing, the push passes, or the rule fires."""
+
+
 @dataclass(frozen=True, slots=True)
-class FiredRule:
-    """A rule that fired on a push.
+class Verdict:
+    """What one rule says of one push, or of a file's client.
 
     Attributes:
+        code, name: the rule's.
         settings: those that decided, with their effective values.
     """
 
@@ -42,6 +47,7 @@ class FiredRule:
     severity: Severity
     message: str
     settings: tuple[Setting, ...] = ()
+    outcome: Outcome = "fired"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +100,7 @@ class PushResult:
     application: str
     setting_count: Count
     redacted_count: Count
-    rules: tuple[FiredRule, ...] = ()
+    rules: tuple[Verdict, ...] = ()
     passed: Codes = ()
     not_evaluable: Codes = ()
     client: ClientKey

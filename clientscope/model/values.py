@@ -35,12 +35,13 @@ def clean(text: str, length: int = NAME_LENGTH) -> str:
     return _UNPRINTABLE.sub("\ufffd", text).encode("utf-8", "replace").decode("utf-8")
 
 
-def _sentence(text: str) -> str:
+def sentence(text: str) -> str:
+    """A sentence as it may be shown."""
     return clean(text, SENTENCE_LENGTH)
 
 
 Name = Annotated[str, AfterValidator(clean)]
-Sentence = Annotated[str, AfterValidator(_sentence)]
+Sentence = Annotated[str, AfterValidator(sentence)]
 Count = Annotated[int, Field(ge=0, le=2**63 - 1)]
 Ms = Annotated[int, Field(ge=0, le=253_402_300_799_999)]
 """Since the epoch, up to the year 9999: what a date can be made of."""
@@ -70,7 +71,7 @@ def shown_setting(setting: Setting) -> Setting:
         if why is None and state is not ValueState.PRESENT:
             why = Redaction(reason_name(state), len(value.encode("utf-8", "replace")))
     if note is not None:
-        note = _sentence(note) if judge_value(note) is ValueState.PRESENT else None
+        note = sentence(note) if judge_value(note) is ValueState.PRESENT else None
     return replace(setting, key=clean(key), value=None if value is None or why else clean(value), redacted=why, note=note)
 
 

@@ -16,7 +16,7 @@ from clientscope.model.enums import Origin, rank_of
 from clientscope.model.gauge import GatewayKey
 from clientscope.model.input import InputRecord
 from clientscope.model.principals import authenticated
-from clientscope.model.result import Compared, FiredRule, PushResult
+from clientscope.model.result import Compared, PushResult, Verdict
 from clientscope.model.topics import CONFIGS
 
 T = TypeVar("T")
@@ -107,7 +107,7 @@ class JudgedPush:
     software_name: str
     software_version: str
     application: str
-    verdicts: tuple[FiredRule, ...]
+    verdicts: tuple[Verdict, ...]
     unjudged: frozenset[str]
     settings: Settings
     written: tuple[str, ...]
@@ -213,7 +213,7 @@ class PushReader:
         return shared
 
 
-_RULES, _CONFIGURATION = adapter(tuple[FiredRule, ...]), adapter(dict[str, Compared])
+_RULES, _CONFIGURATION = adapter(tuple[Verdict, ...]), adapter(dict[str, Compared])
 
 
 @dataclass(frozen=True, slots=True)

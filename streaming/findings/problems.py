@@ -9,7 +9,7 @@ from clientscope.findings.conditions import CODES
 from clientscope.findings.fingerprints import fingerprint, secret_fingerprint
 from clientscope.model.client_key import Tenant
 from clientscope.model.finding import Kind
-from clientscope.model.result import FiredRule
+from clientscope.model.result import Verdict
 from clientscope.model.setting import Setting
 from clientscope.risks import Risk
 from clientscope.severities import SEVERITIES
@@ -122,7 +122,7 @@ def problems(push: JudgedPush, secrets: Secrets) -> list[Problem]:
     return list(found.values())
 
 
-def _of(push: JudgedPush, verdict: FiredRule, secrets: Secrets) -> Iterable[Problem]:
+def _of(push: JudgedPush, verdict: Verdict, secrets: Secrets) -> Iterable[Problem]:
     code, severity = verdict.code, SEVERITIES.index(verdict.severity)
     if code in _SECRETS:
         for setting in verdict.settings:

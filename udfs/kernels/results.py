@@ -12,11 +12,10 @@ from clientscope.model.client_key import client_key
 from clientscope.model.codec import encode
 from clientscope.model.connection import ClientConnectionRecord
 from clientscope.model.push import Push
-from clientscope.model.result import MOST_BYTES, FiredRule, PushResult
-from clientscope.severities import SEVERITIES, Severity
+from clientscope.model.result import MOST_BYTES, PushResult
 from udfs.kernels.applications import of_client
 from udfs.rules.engine.pushed_config import PushedConfig
-from udfs.rules.engine.rule import FIRED, NOT_EVALUABLE, PASSED, Judgement, Rule, judge
+from udfs.rules.engine.rule import FIRED, NOT_EVALUABLE, PASSED, judge, verdict
 from udfs.rules.registry import RULES
 
 PER_INSTANCE = frozenset({"client.id", "group.instance.id", "client.rack", "transactional.id", "consumer.id"})
@@ -44,7 +43,7 @@ def result(push: PushedConfig, written: Sequence[str], place: Place) -> tuple[st
     fired = []
     for rule, judgement in judge(push, RULES):
         if judgement.outcome == FIRED:
-            fired.append(_fired(push, rule, judgement))
+            fired.append(verdict(push, rule, judgement))
         else:
             codes[judgement.outcome].append(rule.code)
     value = PushResult(
@@ -100,8 +99,3 @@ def key_of(record: Push | ClientConnectionRecord) -> str:
         record.cluster, record.principal, record.address, record.instance_id, record.gateway, record.epoch,
         record.connection,
     )  # fmt: skip
-
-
-def _fired(push: PushedConfig, rule: Rule, judgement: Judgement) -> FiredRule:
-    severity: Severity = rule.severity if judgement.severity is None else SEVERITIES[judgement.severity]
-    return FiredRule(rule.code, rule.name, severity, rule.said_of(push, FIRED), tuple(judgement.settings or ()))

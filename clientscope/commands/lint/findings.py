@@ -13,11 +13,12 @@ from clientscope.catalog.configs import ClientType
 from clientscope.catalog.sensitive_values import judge_value
 from clientscope.catalog.value_states import ValueState
 from clientscope.commands.lint import credentials, shown
-from clientscope.commands.lint.judging import OF_ONE_CLIENT, FileVerdict, RuleTexts, Subject, severity_of
+from clientscope.commands.lint.judging import OF_ONE_CLIENT, RuleTexts, Subject, severity_of
 from clientscope.commands.lint.placed import LINE_END, Placed, Region
 from clientscope.commands.lint.shown import plain
 from clientscope.findings.fingerprints import application_key, fingerprint
 from clientscope.logs.events import EventKind
+from clientscope.model.result import Verdict
 from clientscope.model.setting import Setting, SettingOrigin
 from clientscope.profiles.client_patterns import ClientPattern, PatternSubject
 from clientscope.profiles.owners import Owner, Owners
@@ -287,7 +288,7 @@ class Decisions:
 
 
 def reports(
-    reads: Sequence[Read], judged: Iterator[Sequence[FileVerdict]], rules: Mapping[str, RuleTexts], decisions: Decisions
+    reads: Sequence[Read], judged: Iterator[Sequence[Verdict]], rules: Mapping[str, RuleTexts], decisions: Decisions
 ) -> list[FileReport]:
     """The reports of all files; ``judged`` has the verdicts on each of their subjects, one after the other."""
     clients = [_client(read) for read in reads]
@@ -299,7 +300,7 @@ def reports(
 
 def _report(
     read: Read,
-    judged: Sequence[Sequence[FileVerdict]],
+    judged: Sequence[Sequence[Verdict]],
     rules: Mapping[str, RuleTexts],
     decisions: Decisions,
     client: PatternSubject,
@@ -354,7 +355,7 @@ def _order(finding: FileFinding) -> tuple[bool, int, int, str]:
     return finding.region is None, finding.line, finding.column, finding.rule.code
 
 
-def _each(rule: RuleTexts, verdict: FileVerdict) -> list[tuple[Setting, ...]]:
+def _each(rule: RuleTexts, verdict: Verdict) -> list[tuple[Setting, ...]]:
     """One finding for each setting, where it is about settings one by one; any other rule has one, about all of its settings."""
     return [(each,) for each in verdict.settings] if rule.one_by_one and verdict.settings else [verdict.settings]
 
@@ -381,7 +382,7 @@ def _client(read: Read) -> PatternSubject:
 
 
 def _finding(
-    read: Read, subject: Subject, rule: RuleTexts, verdict: FileVerdict, about: Sequence[Setting], fingerprint: str, owner: Owner | None
+    read: Read, subject: Subject, rule: RuleTexts, verdict: Verdict, about: Sequence[Setting], fingerprint: str, owner: Owner | None
 ) -> FileFinding:
     settings: list[FileSetting] = []
     region, source = None, ""

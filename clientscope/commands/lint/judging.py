@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import NamedTuple
 
 from clientscope.catalog.configs import TYPES, ClientType, Type
 from clientscope.catalog.dialects.dialect import Dialect
 from clientscope.commands.lint.shown import LEFT, MESSAGES, OF_PUSHES_ALONE, documentation
 from clientscope.model.enums import Origin
 from clientscope.model.push import Push
+from clientscope.model.result import Verdict
 from clientscope.model.setting import Setting
 from clientscope.policy.redaction import ClientNames, judged_record, type_name
 from clientscope.profiles import Profile, Thresholds, of_addresses
-from clientscope.severities import SEVERITIES
 from udfs.rules.engine import rule as rules
 from udfs.rules.engine.pushed_config import NOT_SEARCHED, PushedConfig
-from udfs.rules.engine.rule import FIRED, NOT_EVALUABLE, OUTCOMES, Judgement, Rule
+from udfs.rules.engine.rule import FIRED, NOT_EVALUABLE, Judgement, Rule
 from udfs.rules.registry import RULES
 
 
@@ -57,16 +56,6 @@ class Subject:
         return of_addresses(",".join(servers))
 
 
-class FileVerdict(NamedTuple):
-    """The verdict of one rule on one subject: ``outcome`` is ``fired``, ``passed`` or ``not_evaluable``."""
-
-    code: str
-    severity: str
-    outcome: str
-    message: str
-    settings: tuple[Setting, ...]
-
-
 @dataclass(frozen=True)
 class RuleTexts:
     """A rule's texts for reports.
@@ -99,7 +88,7 @@ TOGETHER = frozenset({"CF104", "CF108"})
 _UNKNOWN_NAME, _OF_SOFTWARE = "CF101", "AN307"
 
 
-def severity_of(verdict: FileVerdict, about: Sequence[Setting]) -> str:
+def severity_of(verdict: Verdict, about: Sequence[Setting]) -> str:
     """How bad a finding is: names that are near to none, and that the library ignores, are only for information."""
     if verdict.code != _UNKNOWN_NAME or not about or about[0].note not in (None, NOT_SEARCHED):
         return verdict.severity
@@ -124,7 +113,7 @@ def _text(rule: Rule) -> RuleTexts:
     return RuleTexts(rule.code, rule.name, rule.severity, rule.keys, _documentation(rule), rule.links[0])
 
 
-def judge(subjects: Sequence[Subject], thresholds: Thresholds, by_address: bool = False) -> list[list[FileVerdict]]:
+def judge(subjects: Sequence[Subject], thresholds: Thresholds, by_address: bool = False) -> list[list[Verdict]]:
     """Every rule that applies, for each subject, in the order of the rules.
 
     Args:
@@ -134,21 +123,19 @@ def judge(subjects: Sequence[Subject], thresholds: Thresholds, by_address: bool 
     return [_verdicts(subject, Thresholds((own,)) if own else thresholds) for subject, own in zip(subjects, profiles, strict=True)]
 
 
-def _verdicts(subject: Subject, thresholds: Thresholds) -> list[FileVerdict]:
+def _verdicts(subject: Subject, thresholds: Thresholds) -> list[Verdict]:
     """The verdicts as if the file's client had pushed it, redacted."""
     judged = judged_record(_record(subject), _NAMES, LEFT)
     push = PushedConfig(judged, thresholds, complete=subject.prefixed is None, client_type=subject.client_type)
     return [_verdict(push, rule, judgement) for rule, judgement in rules.judge(push, _CREDENTIALS if subject.loose else _RULES)]
 
 
-def _verdict(push: PushedConfig, rule: Rule, judgement: Judgement) -> FileVerdict:
-    severity = rule.severity if judgement.severity is None else SEVERITIES[judgement.severity]
-    settings = tuple(judgement.settings or ()) if judgement.outcome == FIRED else ()
+def _verdict(push: PushedConfig, rule: Rule, judgement: Judgement) -> Verdict:
     # If the settings are incomplete, a verdict that rests on none of them may change with settings elsewhere, unless it is about software.
-    may_change = judgement.outcome == FIRED and not settings and not push.complete and rule.code != _OF_SOFTWARE
-    outcome = NOT_EVALUABLE if may_change else judgement.outcome
-    message = rule.said_of(push, outcome)
-    return FileVerdict(rule.code, severity, OUTCOMES[outcome], MESSAGES.get(rule.code, message) if outcome == FIRED else message, settings)
+    if judgement.outcome == FIRED and not judgement.settings and not push.complete and rule.code != _OF_SOFTWARE:
+        judgement = Judgement(NOT_EVALUABLE)
+    made = rules.verdict(push, rule, judgement)
+    return replace(made, message=MESSAGES[rule.code]) if judgement.outcome == FIRED and rule.code in MESSAGES else made
 
 
 def _record(subject: Subject) -> Push:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from clientscope.api.clients import UnjudgedRule
-from clientscope.api.findings import ResultRow, Verdict, result_row
+from clientscope.api.findings import Overall, ResultRow, result_row
 from clientscope.model.enums import Origin
 from clientscope.model.result import PushResult
 from udfs.rules.engine.rule import NOT_EVALUABLE
@@ -71,7 +71,7 @@ class PushTable:
             return False
         self._seen[source] = None
         _trim(self._seen, self._seen_limit)
-        result = result_row(value, _verdict(value))
+        result = result_row(value, _overall(value))
         for table in (self._newest, self._pushed) if value.origin == Origin.PUSHED else (self._newest,):
             table[source] = (arrived_ms, result)
             _trim(table, self._limit)
@@ -134,7 +134,7 @@ def _pushes(counted: Counter[tuple[str, str]]) -> int:
     return counted["origin", Origin.PUSHED]
 
 
-def _verdict(value: PushResult) -> Verdict:
+def _overall(value: PushResult) -> Overall:
     if value.rules:
         return "findings"
     if not value.passed:

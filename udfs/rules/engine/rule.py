@@ -19,13 +19,14 @@ from typing import Any, NamedTuple
 from clientscope.catalog.configs import ClientType
 from clientscope.catalog.settings import numbers
 from clientscope.catalog.vocabulary import KnownSoftware
+from clientscope.model.result import Outcome, Verdict
 from clientscope.model.setting import Setting
 from clientscope.risks import RISKS, Risk
 from clientscope.severities import SEVERITIES, Severity
 from udfs.rules.engine.pushed_config import PushedConfig
 
 NOT_APPLICABLE, NOT_EVALUABLE, PASSED, FIRED = -1, 0, 1, 2
-OUTCOMES = ("not_evaluable", "passed", "fired")
+OUTCOMES: tuple[Outcome, ...] = ("not_evaluable", "passed", "fired")
 """The outcomes of a rule on a push: what it needs is missing, the push passes, or the rule fires.
 
 A rule that isn't for this client (a producer's rule and a consumer), or is switched off, says nothing: `NOT_APPLICABLE`.
@@ -317,6 +318,13 @@ def judge(push: PushedConfig, rules: tuple[Rule, ...]) -> Iterator[tuple[Rule, J
         if judgement.outcome == FIRED and judgement.settings is None:
             judgement = Judgement(FIRED, judgement.severity, push.evidence(rule.keys))
         yield rule, judgement
+
+
+def verdict(push: PushedConfig, rule: Rule, judgement: Judgement) -> Verdict:
+    """The same as it may be written down."""
+    severity = rule.severity if judgement.severity is None else SEVERITIES[judgement.severity]
+    said, settings = rule.said_of(push, judgement.outcome), tuple(judgement.settings or ())
+    return Verdict(rule.code, rule.name, severity, said, settings, OUTCOMES[judgement.outcome])
 
 
 @lru_cache(maxsize=1024)

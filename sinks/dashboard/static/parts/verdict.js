@@ -5,14 +5,14 @@ import { html } from "../core/html.js";
 
 const MOST = 4;
 
-export function Verdict({ of: { rules, verdict, not_evaluable: open } }) {
+export function Verdict({ of: { rules, overall, not_evaluable: open } }) {
   const worst = [...rules].sort((a, b) => rank(a.severity) - rank(b.severity));
   const more = worst.slice(MOST).map((rule) => rule.code);
   return html`<span class="verdict">${worst.slice(0, MOST).map((rule) => html`<span class="pill" data-severity=${rule.severity} title=${words(rule.name)}>${rule.code}</span> `)}
     ${more.length > 0 && html`<span class="muted" title=${more.join(", ")}>+${more.length}</span>`}
-    ${worst.length === 0 && verdict !== "not_judged" && html`<span class="clean">clean</span>`}
+    ${worst.length === 0 && overall !== "not_judged" && html`<span class="clean">clean</span>`}
     ${
-      verdict === "not_judged"
+      overall === "not_judged"
         ? html`<${Open} text="–" label="not judged: no rule could judge this push" />`
         : open.length > 0 &&
           html` <${Open} text=${`${plural(open.length, "rule")} not judged`} label=${`not judged: ${open.join(", ")}`} />`

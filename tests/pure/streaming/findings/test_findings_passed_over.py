@@ -13,7 +13,7 @@ from record_bytes import config_record, connection_record, setting
 from clientscope.findings.conditions import Conditions
 from clientscope.model.enums import Kind
 from clientscope.model.input import InputRecord
-from clientscope.model.result import FiredRule, PushResult
+from clientscope.model.result import PushResult, Verdict
 from clientscope.profiles import Thresholds
 from streaming.findings import fleet
 from streaming.findings.engine import FindingsEngine
@@ -23,7 +23,7 @@ OF_PUSH = "Record 7 of partition 0 of clientscope.configs"
 WHO = {"principal": "User:a", "address": "10.0.0.1"}
 
 
-NO_SETTING = (FiredRule("SK001", "", "high", "", (None,)),)
+NO_SETTING = (Verdict("SK001", "", "high", "", (None,)),)
 """Verdicts that are read well and fail later, each time that the push is looked at."""
 
 

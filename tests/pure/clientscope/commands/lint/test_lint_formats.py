@@ -21,8 +21,9 @@ from clientscope.catalog.configs import ClientType
 from clientscope.catalog.dialects import dialect
 from clientscope.commands.lint import findings, formats, places
 from clientscope.commands.lint.findings import FileFinding, FileReport, LintReport
-from clientscope.commands.lint.judging import FileVerdict, RuleTexts, Subject
+from clientscope.commands.lint.judging import RuleTexts, Subject
 from clientscope.commands.lint.placed import Placed
+from clientscope.model.result import Outcome, Verdict
 from clientscope.model.setting import Reason, Redaction, Setting
 from clientscope.profiles.client_patterns import ClientPattern
 from clientscope.profiles.owners import Owner, Owners
@@ -64,21 +65,21 @@ RULES = {rule.code: rule for rule in (ZERO, SMALL, LEAK)}
 SCHEMA = json.loads((TESTS / "data" / "sarif-schema-2.1.0.json").read_text())
 
 
-def fired(rule: RuleTexts, message: str, *settings: tuple[str, str | None], reason: Reason | None = None) -> FileVerdict:
+def fired(rule: RuleTexts, message: str, *settings: tuple[str, str | None], reason: Reason | None = None) -> Verdict:
     """A verdict about settings."""
     judged = tuple(Setting(key, redacted=Redaction(reason, 0)) if reason else Setting(key, value) for key, value in settings)
-    return FileVerdict(rule.code, rule.severity, "fired", message, judged)
+    return Verdict(rule.code, rule.name, rule.severity, message, judged)
 
 
-def quiet(rule: RuleTexts, outcome: str) -> FileVerdict:
+def quiet(rule: RuleTexts, outcome: Outcome) -> Verdict:
     """A verdict that finds nothing."""
-    return FileVerdict(rule.code, rule.severity, outcome, "nothing", ())
+    return Verdict(rule.code, rule.name, rule.severity, "nothing", outcome=outcome)
 
 
 def reported(
     path: str,
     text: str,
-    *verdicts: FileVerdict,
+    *verdicts: Verdict,
     suppressions: Sequence[Suppression] = (),
     owners: Owners | None = None,
     notes: Sequence[tuple[int, str]] = (),

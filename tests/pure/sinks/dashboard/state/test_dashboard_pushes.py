@@ -21,7 +21,7 @@ def result(offset: int, *outcomes: str, **fields: Any) -> PushResult:
 
 
 @pytest.mark.parametrize(
-    ("outcomes", "verdict"),
+    ("outcomes", "overall"),
     [
         (("passed", "passed"), "clean"),
         (("passed", "not_evaluable"), "partly_judged"),
@@ -30,10 +30,10 @@ def result(offset: int, *outcomes: str, **fields: Any) -> PushResult:
         (("not_evaluable", "fired"), "findings"),
     ],
 )
-def test_not_judged_is_not_clean(outcomes: tuple[str, ...], verdict: str) -> None:
+def test_not_judged_is_not_clean(outcomes: tuple[str, ...], overall: str) -> None:
     table = PushTable()
     table.apply(result(1, *outcomes), NOW)
-    assert [found.verdict for found in table.results()] == [verdict]
+    assert [found.overall for found in table.results()] == [overall]
 
 
 def test_a_result_that_comes_again_counts_once_as_far_back_as_the_limit() -> None:
