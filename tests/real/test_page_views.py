@@ -143,7 +143,7 @@ def test_one_client(shared: PageServer, opens: Opens) -> None:
     shows(page, "section:has(#identity)", "SASL_SSL")
     reads(page, ".findings-list .pill >> nth=0", re.compile("high|critical"))
     settings = the_table(page, "Settings")
-    shows(settings, 'tr:has-text("linger.ms")', "pushed")
+    reads(settings, 'tr:has-text("linger.ms") .source', "set")
     shows(settings, 'tr:has-text("sasl.jaas.config")', "withheld: key infix, 90 bytes")
     shows(settings, 'tr:has-text("request.timeout.ms")', "default")
     press(page, re.compile("^redacted"))
