@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
-from clientscope.api.common import DESCRIBED, Feed, Listing, Model
+from pydantic import Field
+
+from clientscope.api.common import DESCRIBED, Feed, Listing
 from clientscope.model.enums import Origin
 from clientscope.model.finding import Finding
 from clientscope.model.gauge import Gauge
@@ -57,6 +59,7 @@ class ConnectionRow:
     """The team of its client."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Connections(Listing):
     """Open connections, by client id, software and address unless `sort` says otherwise."""
 
@@ -106,14 +109,18 @@ class ConnectedClient:
     """Null where its configuration was not judged: that is not clean."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ClientList(Listing):
     """Connected clients, by client id, software and address unless `sort` says otherwise."""
 
     items: list[ConnectedClient]
 
 
-class GroupFindings(Model):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupFindings:
     """Findings of the judged clients of a group."""
+
+    __pydantic_config__ = DESCRIBED
 
     worst: Severity | None
     """Null where there is none."""
@@ -121,8 +128,11 @@ class GroupFindings(Model):
     """How many of them have any."""
 
 
-class ClientGroup(Model):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientGroup:
     """Connected clients that share something."""
+
+    __pydantic_config__ = DESCRIBED
 
     label: str | None
     """What they share, as it may be shown; null where they have none."""
@@ -136,6 +146,7 @@ class ClientGroup(Model):
     """Null where none of them was judged."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ClientGroups(Listing):
     """Most connections first unless `sort` says otherwise: label, clients, connections, worst."""
 
@@ -143,8 +154,11 @@ class ClientGroups(Listing):
     items: list[ClientGroup]
 
 
-class FacetValue(Model):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FacetValue:
     """One value, and how many clients have it."""
+
+    __pydantic_config__ = DESCRIBED
 
     value: str | None
     """Null where clients have none."""
@@ -153,8 +167,11 @@ class FacetValue(Model):
     """The term that leaves just these."""
 
 
-class Facet(Model):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facet:
     """The most frequent values of one field among the clients that `q` leaves."""
+
+    __pydantic_config__ = DESCRIBED
 
     field: str
     values: list[FacetValue]
@@ -164,6 +181,7 @@ class Facet(Model):
     """How many other values there are."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Facets(Listing):
     """Counts for narrowing a list, whose ``total`` clients they are of."""
 
@@ -182,8 +200,11 @@ class EffectiveSetting(Setting):
     """False of a default that the client left out, and that is known from its library's release."""
 
 
-class Configuration(Model):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Configuration:
     """What a client last pushed, and what its library makes of it."""
+
+    __pydantic_config__ = DESCRIBED
 
     pushed_ms: int
     """Kafka's time."""
@@ -197,8 +218,11 @@ class Configuration(Model):
     settings: list[EffectiveSetting]
 
 
-class SettingChange(Model):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingChange:
     """One setting that differs from the start before; a withheld value is a word in brackets."""
+
+    __pydantic_config__ = DESCRIBED
 
     key: str
     before: str | None
@@ -207,18 +231,21 @@ class SettingChange(Model):
     """Null where it isn't there any more."""
 
 
-class Start(Model):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Start:
     """One start of an application: what pushed then, and when."""
+
+    __pydantic_config__ = DESCRIBED
 
     instance_id: str | None
     client_id: str | None
     address: str
     software_name: str
     software_version: str
-    pushed_ms: int
-    """Kafka's time."""
+    pushed_ms: Annotated[int, Field(description="Kafka's time.")]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ClientStart(Start):
     """One start of a client's application, as what changed since the start before."""
 
@@ -228,8 +255,11 @@ class ClientStart(Start):
     """To the start before; null of the oldest, and where one of both is gone."""
 
 
-class UnjudgedRule(Model):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnjudgedRule:
     """A rule that could not judge a client's last push."""
+
+    __pydantic_config__ = DESCRIBED
 
     code: str
     name: str
@@ -238,8 +268,11 @@ class UnjudgedRule(Model):
     """What it needs and did not get, in one sentence."""
 
 
-class ClientDetail(Model):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientDetail:
     """One client, whether it is connected or has just gone."""
+
+    __pydantic_config__ = DESCRIBED
 
     version: int
     feed: Feed
@@ -261,22 +294,29 @@ class ClientDetail(Model):
     """`application`: starts at other addresses are among them."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GaugeList(Listing):
     """Every series of every gateway, largest first."""
 
     items: list[Gauge]
 
 
-class SeriesOfVersion(Model):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeriesOfVersion:
     """Connections of one software version, minute by minute."""
+
+    __pydantic_config__ = DESCRIBED
 
     software_name: str
     software_version: str
     connections: list[int | None]
 
 
-class Series(Model):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Series:
     """Numbers by minute; every list is as long as `minutes`, and null is not known, never zero."""
+
+    __pydantic_config__ = DESCRIBED
 
     version: int
     feed: Feed
@@ -294,8 +334,11 @@ class Series(Model):
     """Pushed configurations, as `pushes` of the overview counts them."""
 
 
-class ApiRange(Model):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApiRange:
     """One API of Kafka's protocol, and its versions at a broker (KIP-35)."""
+
+    __pydantic_config__ = DESCRIBED
 
     api_key: int
     name: str
@@ -304,8 +347,11 @@ class ApiRange(Model):
     highest: int
 
 
-class BrokerItem(Model):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokerItem:
     """A broker, as a gateway sees it."""
+
+    __pydantic_config__ = DESCRIBED
 
     cluster: str
     broker: int
@@ -330,8 +376,11 @@ class BrokerItem(Model):
     """That gateway is silent for longer than it should be: this counts no longer."""
 
 
-class RangeAt(Model):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RangeAt:
     """What brokers say that say the same of an API."""
+
+    __pydantic_config__ = DESCRIBED
 
     brokers: list[int]
     lowest: int | None
@@ -339,8 +388,11 @@ class RangeAt(Model):
     highest: int | None
 
 
-class Difference(Model):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
     """An API about which brokers of one cluster differ: most often a rolling upgrade seen half way."""
+
+    __pydantic_config__ = DESCRIBED
 
     cluster: str
     api_key: int
@@ -348,6 +400,7 @@ class Difference(Model):
     ranges: list[RangeAt]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Brokers(Listing):
     """By cluster and id."""
 

@@ -2,33 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from dataclasses import dataclass
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import ConfigDict, Field
 
 Feed = Literal["starting", "catching_up", "live", "unreachable"]
 
 
 DESCRIBED = ConfigDict(use_attribute_docstrings=True)
-"""What stands below a field is its description in the API's schema."""
+"""What stands below a field is its description in the API's schema; but not in that of a class that inherits the field."""
 
 
-class Model(BaseModel):
-    """Frozen, like every value here."""
-
-    model_config = ConfigDict(frozen=True, **DESCRIBED)
-
-
-class ApiProblem(Model):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApiProblem:
     """Why a request was refused."""
+
+    __pydantic_config__ = DESCRIBED
 
     detail: str
     hint: str | None = None
     """What to do about it."""
 
 
-class QueryProblem(Model):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryProblem:
     """What is wrong with `q` or `sort`, and where."""
+
+    __pydantic_config__ = DESCRIBED
 
     detail: str
     position: int
@@ -39,12 +40,13 @@ class QueryProblem(Model):
     """What could stand there: names of fields, values, or forms; may be empty."""
 
 
-class Listing(Model):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listing:
     """What every list has."""
+
+    __pydantic_config__ = DESCRIBED
 
     version: int
     feed: Feed
-    total: int | None
-    """Length of the whole list; null while it is not known."""
-    offset: int = 0
-    """How many of them come before `items`."""
+    total: Annotated[int | None, Field(description="Length of the whole list; null while it is not known.")]
+    offset: Annotated[int, Field(description="How many of them come before `items`.")] = 0

@@ -2,30 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
 from datetime import date
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from clientscope.api.common import Listing, Model
+from clientscope.api.common import DESCRIBED, Listing
+from clientscope.model.codec import adapter
 from clientscope.model.decision import Resolution
 from clientscope.model.enums import Origin
 from clientscope.model.finding import Finding
 from clientscope.model.result import PushResult, Verdict
-from clientscope.model.values import Name, Value, clean, sentence, shown_setting
+from clientscope.model.values import Name, clean, sentence, shown_setting
 from clientscope.risks import Risk
 from clientscope.severities import Severity
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FindingList(Listing):
     """What to fix first first: open or stopped, then by severity, then by how many clients; those of low confidence come last."""
 
     items: list[Finding]
 
 
-class FindingGroup(Model):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FindingGroup:
     """Findings that share a code, a principal, an owner or a severity."""
+
+    __pydantic_config__ = DESCRIBED
 
     label: str
     """As it may be shown; a dash where there is none."""
@@ -43,16 +48,17 @@ class FindingGroup(Model):
     """The rule's advice; null unless they are grouped by `code`."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FindingGroups(Listing):
     """Worst first."""
 
     items: list[FindingGroup]
 
 
-class Input(Model):
+class Input(BaseModel):
     """What a request brings: nothing else than what is asked for."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", **DESCRIBED)
 
 
 class CloseRequest(Input):
@@ -71,8 +77,11 @@ class ReopenRequest(Input):
     why: Annotated[str, Field(max_length=4_000)]
 
 
-class DecisionTaken(Model):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecisionTaken:
     """What was written; the streaming job applies it within seconds."""
+
+    __pydantic_config__ = DESCRIBED
 
     fingerprint: str
     resolution: Resolution | None
@@ -93,8 +102,11 @@ def _shown(verdict: Verdict) -> Verdict:
     return replace(verdict, code=clean(verdict.code), name=clean(verdict.name), message=sentence(verdict.message), settings=settings)
 
 
-class ResultRow(Value):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResultRow:
     """The verdicts of all rules on one configuration, pushed or seen otherwise."""
+
+    __pydantic_config__ = DESCRIBED
 
     topic: Name
     partition: int
@@ -120,23 +132,28 @@ class ResultRow(Value):
     rules: list[Annotated[Verdict, AfterValidator(_shown)]]
     passed: list[Name]
     not_evaluable: list[Name]
-    overall: Overall = Field(description="`not_judged` where no rule could judge it: that is not clean.")
+    overall: Overall
+    """`not_judged` where no rule could judge it: that is not clean."""
 
 
 def result_row(result: PushResult, overall: Overall) -> ResultRow:
     """A result as it may be shown: other programs may write to its topic."""
-    fields = {name: getattr(result, name) for name in ResultRow.model_fields if name != "overall"}
-    return ResultRow.model_validate({**fields, "overall": overall}, from_attributes=True)
+    said = {each.name: getattr(result, each.name) for each in fields(ResultRow) if each.name != "overall"}
+    return adapter(ResultRow).validate_python({**said, "overall": overall})
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Results(Listing):
     """Newest first, of the last day; the newest thousand, and the newest thousand that were pushed."""
 
     items: list[ResultRow]
 
 
-class RulePage(Model):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RulePage:
     """What a rule finds, why that matters, and what to do.  In texts, ``…`` in two backticks is code."""
+
+    __pydantic_config__ = DESCRIBED
 
     code: str
     name: str

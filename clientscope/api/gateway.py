@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from pydantic import ConfigDict, TypeAdapter
 from pydantic.alias_generators import to_pascal
 
-from clientscope.api.common import Model
 
-
-class GatewayConnection(Model):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GatewayConnection:
     """An open connection, under the names of KIP-511's draft 7 (``Connections``): ``ClientId`` and so on.
 
     Attributes:
@@ -16,7 +17,7 @@ class GatewayConnection(Model):
         opened_ms: since the epoch.
     """
 
-    model_config = ConfigDict(alias_generator=to_pascal, validate_by_name=True, validate_by_alias=True)
+    __pydantic_config__ = ConfigDict(alias_generator=to_pascal, validate_by_name=True, validate_by_alias=True)
 
     client_id: str | None
     client_name: str

@@ -2,30 +2,39 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+from typing import Annotated
+
 from pydantic import Field
 
 from clientscope.api.clients import EffectiveSetting, SeriesOfVersion, SettingChange, Start
-from clientscope.api.common import Model
+from clientscope.api.common import DESCRIBED
 from clientscope.model.finding import Finding
 
 
-class PastThere(Model):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PastThere:
     """Whether there is any history here."""
+
+    __pydantic_config__ = DESCRIBED
 
     configured: bool
     """False: start serve with --history-dir, the streaming job's."""
 
 
-class PastSteps(Model):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PastSteps:
     """A time asked about, in steps."""
+
+    __pydantic_config__ = DESCRIBED
 
     from_ms: int
     to_ms: int
     step_ms: int
-    points: list[int]
-    """When each step begins."""
+    points: Annotated[list[int], Field(description="When each step begins.")]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PastSeries(PastSteps):
     """Connections over time; every list is as long as `points`, and null is a step of which nothing was recorded, never zero."""
 
@@ -37,15 +46,18 @@ class PastSeries(PastSteps):
     """The most at once of all other versions together."""
 
 
-class PastClient(Model):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PastClient:
     """Connections that shared an identity."""
+
+    __pydantic_config__ = DESCRIBED
 
     client_id: str | None
     application: str | None
     """client_id without its instance part."""
     owner: str | None = None
     """The team that owners.toml names; null where none fits."""
-    brokers: list[int] = Field(default=[])
+    brokers: list[int] = field(default_factory=list)
     """Ids of those that it was connected to."""
     principal: str | None
     address: str
@@ -62,30 +74,36 @@ class PastClient(Model):
     """Of them those that were open at its end."""
 
 
-class PastListing(Model):
-    """What every list of the past has."""
-
-    total: int
-    """Length of the whole list."""
-    offset: int
-    """How many of them come before `items`."""
+_COMPLETE = "Until when history has all of it: `to_ms`, or earlier where the job hasn't written the rest yet; null for nothing."
 
 
-class PastSpan(Model):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PastSpan:
     """A time asked about."""
+
+    __pydantic_config__ = DESCRIBED
 
     from_ms: int
     to_ms: int
-    complete_ms: int | None = None
-    """Until when history has all of it: `to_ms`, or earlier where the job hasn't written the rest yet; null for nothing."""
+    complete_ms: Annotated[int | None, Field(description=_COMPLETE)] = None
 
 
-class PastClients(PastListing, PastSpan):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PastListing(PastSpan):
+    """A list of what was in a time asked about."""
+
+    total: Annotated[int, Field(description="Length of the whole list.")]
+    offset: Annotated[int, Field(description="How many of them come before `items`.")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PastClients(PastListing):
     """Clients that were connected, those seen last first unless `sort` says otherwise."""
 
     items: list[PastClient]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PastStart(Start):
     """One configuration that a client pushed at its start, as what changed since the one before."""
 
@@ -106,17 +124,21 @@ class PastStart(Start):
     """What it pushed; null where that was not asked for."""
 
 
-class PastStarts(PastListing, PastSpan):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PastStarts(PastListing):
     """The newest first."""
 
     items: list[PastStart]
 
 
-class PastDifference(Model):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PastDifference:
     """The newest start of clients in a period against the newest one before it: those that changed in the same way together.
 
     Of a client that pushes nothing: what was last seen of its requests, if a setting or its software was seen otherwise before.
     """
+
+    __pydantic_config__ = DESCRIBED
 
     client_type: str | None
     """producer, consumer, …, as its settings show; null if they don't."""
@@ -133,6 +155,7 @@ class PastDifference(Model):
     """Of settings; empty where none differs, null where there is no `before`."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PastDifferences(PastSpan):
     """What a period has changed, the newest first."""
 
@@ -141,8 +164,11 @@ class PastDifferences(PastSpan):
     items: list[PastDifference]
 
 
-class PastFact(Model):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PastFact:
     """A fact from clients' own metrics over time."""
+
+    __pydantic_config__ = DESCRIBED
 
     name: str
     """The column of the table `client_facts`; docs/telemetry.md has them all."""
@@ -157,8 +183,11 @@ class PastFact(Model):
     """As long as `points`; null is a step in which no client said it, never zero."""
 
 
-class PastFactsOfKind(Model):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PastFactsOfKind:
     """What producers or consumers said."""
+
+    __pydantic_config__ = DESCRIBED
 
     kind: str
     """producer or consumer."""
@@ -168,6 +197,7 @@ class PastFactsOfKind(Model):
     """Those that any of them said."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PastClientFacts(PastSteps):
     """Facts from clients' own metrics (KIP-714)."""
 
@@ -177,7 +207,14 @@ class PastClientFacts(PastSteps):
     """Empty where nothing was pushed in that time."""
 
 
-class PastFindings(PastListing):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PastFindings:
     """What to fix first first, unless `sort` says otherwise; each as the table has it, without settings, clients, places and evidence."""
 
+    __pydantic_config__ = DESCRIBED
+
+    total: int
+    """Length of the whole list."""
+    offset: int
+    """How many of them come before `items`."""
     items: list[Finding]

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
 from pydantic import Field, SecretStr
 
-from clientscope.api.common import Feed, Listing, Model
+from clientscope.api.common import DESCRIBED, Feed, Listing
 from clientscope.api.findings import Input
 from clientscope.model.status import ProcessStatus
 
 
-class Progress(Model):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
     """How far the topics have been read since the start."""
+
+    __pydantic_config__ = DESCRIBED
 
     read: int
     """Records read so far."""
@@ -20,8 +24,11 @@ class Progress(Model):
     """Records that were there when reading began."""
 
 
-class Versions(Model):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Versions:
     """One number per list, which rises when that list changes: read a list again only then."""
+
+    __pydantic_config__ = DESCRIBED
 
     gauges: int
     connections: int
@@ -31,8 +38,11 @@ class Versions(Model):
     """Of `health` and brokers."""
 
 
-class SoftwareRow(Model):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SoftwareRow:
     """The gauge, summed over gateways."""
+
+    __pydantic_config__ = DESCRIBED
 
     listener: str
     software_name: str
@@ -40,8 +50,11 @@ class SoftwareRow(Model):
     connections: int
 
 
-class GatewayStatus(Model):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GatewayStatus:
     """A gateway that is there, by its heartbeats."""
+
+    __pydantic_config__ = DESCRIBED
 
     gateway: str
     cluster: str
@@ -60,8 +73,11 @@ class GatewayStatus(Model):
     """Connections closed in the last minute; null if not reported."""
 
 
-class OpenFindings(Model):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenFindings:
     """Findings that are open or stopped; none that a suppression hides, and none of low confidence."""
+
+    __pydantic_config__ = DESCRIBED
 
     total: int
     by_severity: dict[str, int]
@@ -79,19 +95,25 @@ class ProcessHealth(ProcessStatus):
     stale: bool = Field(description="It is silent for longer than it should be: what it said last counts no longer.")
 
 
-class Check(Model):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
     """One thing about our own processes that a person should know."""
+
+    __pydantic_config__ = DESCRIBED
 
     name: str
     state: Literal["ok", "warn"]
     detail: str
 
 
-class Overview(Model):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overview:
     """The state of everything, small enough to be sent with each event.
 
     A number that is not known yet is null, never zero.
     """
+
+    __pydantic_config__ = DESCRIBED
 
     version: int
     """Rises with every change; compare for equality only, it starts again with the process."""
@@ -127,12 +149,15 @@ class Overview(Model):
     checks: list[Check]
     pushes_per_minute: int | None = None
     """Those of `pushes` in the last whole minute; null where that isn't known."""
-    health: list[ProcessHealth] = Field(default=[])
+    health: list[ProcessHealth] = field(default_factory=list)
     """Of each process that reports its status; empty if none does, which is a problem."""
 
 
-class Health(Model):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Health:
     """Whether the process is alive, or ready."""
+
+    __pydantic_config__ = DESCRIBED
 
     status: Literal["ok", "unavailable"]
     feed: Feed
@@ -143,8 +168,11 @@ ReadinessBy = Literal["application", "owner", "principal", "software"]
 ReadinessName = Literal["breaks", "unknown", "falls_back", "fine"]
 
 
-class ReadinessItem(Model):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadinessItem:
     """Clients that share something, and their worst verdict."""
+
+    __pydantic_config__ = DESCRIBED
 
     label: str | None
     """What they share; null where they have none."""
@@ -171,6 +199,7 @@ class ReadinessItem(Model):
     """What to do; empty if there is nothing to do."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReadinessGroups(Listing):
     """Groups of clients by whether they work with brokers of another release: the worst verdict first."""
 
@@ -198,8 +227,11 @@ Role = Literal["reader", "admin"]
 Authentication = Literal["none", "token", "proxy"]
 
 
-class Me(Model):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Me:
     """The current user, and what that user may do."""
+
+    __pydantic_config__ = DESCRIBED
 
     name: str | None
     """Null before signing in."""

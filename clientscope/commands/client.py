@@ -33,12 +33,13 @@ def _show(settings: ClientShowSettings) -> int:
 
     from rich.console import Console
 
+    from clientscope.model.codec import adapter
     from clientscope.report import clients, listing
     from clientscope.report.api import Api
 
     found = clients.fetch_client(Api(settings), settings.client)
     if settings.output == "json":
-        print(found.model_dump_json(indent=2))
+        print(adapter(type(found)).dump_json(found, indent=2).decode())
     else:
         view = clients.client_view(found, time.time())
         listing.console(Console(), view).print(view)

@@ -32,13 +32,14 @@ def run(settings: ConnectionsSettings) -> int:
     import time
 
     from clientscope.api.gateway import GatewayConnection
+    from clientscope.model.codec import adapter
     from clientscope.report import connections
     from clientscope.report.listing import Listed, show
 
     def ask() -> Listed[GatewayConnection]:
         return Listed(
             connections.in_order(connections.matching(connections.fetch(settings.admin), settings.search)),
-            row=lambda connection: connection.model_dump(by_alias=True),
+            row=lambda connection: adapter(GatewayConnection).dump_python(connection, by_alias=True),
             name=lambda connection: str(connection.connection_id),
             table=lambda found, wide: connections.table(found, time.time(), wide=wide),
         )

@@ -297,7 +297,7 @@ class ConnectionRegistry:
         """Every open connection. From any thread."""
         place = self.place
         return [
-            GatewayConnection.model_construct(
+            GatewayConnection(
                 client_id=connection.identity.client_id,
                 client_name=connection.identity.software_name,
                 client_version=connection.identity.software_version,

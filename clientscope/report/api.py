@@ -13,9 +13,9 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from clientscope.api.common import Model
 from clientscope.config import PageSettings
 from clientscope.errors import EnvironmentProblem, SettingsError
+from clientscope.model.codec import adapter
 from clientscope.query import Fields, Query, QueryError, parse
 from clientscope.secret_files import require_private
 
@@ -50,7 +50,7 @@ _NO_ROUTE = "Not Found"
 """FastAPI's answer for an address that no route of it has: serve is of an earlier release."""
 
 
-Answer = TypeVar("Answer", bound=Model)
+Answer = TypeVar("Answer")
 
 
 class UnknownResource(EnvironmentProblem):
@@ -102,7 +102,7 @@ class Api:
 
     def _parsed(self, content: bytes, answer: type[Answer]) -> Answer:
         try:
-            return answer.model_validate_json(content)
+            return adapter(answer).validate_json(content)
         except ValidationError as error:
             if error.errors()[0]["type"] == "json_invalid":
                 raise self._unreachable(ValueError("the answer is no JSON")) from None

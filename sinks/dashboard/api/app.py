@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 
 from fastapi import APIRouter, FastAPI, HTTPException, Request, Response
@@ -83,10 +84,10 @@ def _refused(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, ClientscopeError)
     if isinstance(error, QueryError):
         wrong = QueryProblem(detail=str(error), position=error.position, length=error.length, expected=list(error.expected))
-        return JSONResponse(wrong.model_dump(), status_code=400)
+        return JSONResponse(asdict(wrong), status_code=400)
     status = error.status if isinstance(error, NoAnswer) else 400
     headers = {"retry-after": str(RETRY_AFTER_S)} if status == 503 else None
-    return JSONResponse(ApiProblem(detail=str(error), hint=error.hint).model_dump(), status_code=status, headers=headers)
+    return JSONResponse(asdict(ApiProblem(detail=str(error), hint=error.hint)), status_code=status, headers=headers)
 
 
 def _operations(state: State, alive: Callable[[], bool], refused: Counter) -> APIRouter:
@@ -112,7 +113,7 @@ def _operations(state: State, alive: Callable[[], bool], refused: Counter) -> AP
 def _health(state: State, good: bool) -> JSONResponse:
     feed, detail = state.feed()
     health = Health(status="ok" if good else "unavailable", feed=feed, detail=detail)
-    return JSONResponse(health.model_dump(), status_code=200 if good else 503)
+    return JSONResponse(asdict(health), status_code=200 if good else 503)
 
 
 def _page(assets: Mapping[str, Asset]) -> APIRouter:

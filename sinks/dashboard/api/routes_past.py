@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields
 from typing import Annotated, Literal, NamedTuple
 
 from fastapi import APIRouter, Depends, Query
@@ -20,6 +21,7 @@ from clientscope.api.history import (
     PastThere,
 )
 from clientscope.errors import SettingsError
+from clientscope.model.codec import adapter
 from clientscope.query import HISTORY_CLIENTS, HISTORY_FINDINGS, parse
 from sinks.dashboard.api.routes import Limit, Offset, Q, Sort, refusals
 from sinks.dashboard.api.streams import file_of
@@ -113,7 +115,7 @@ def routes(past: Past, state: State, clock: Callable[[], int]) -> APIRouter:
         With `q`, those of the clients that `history/clients` then lists: all that were there at any moment of a step.
         """
         parse(q, HISTORY_CLIENTS, clock())
-        return PastSeries.model_validate(past.ask("series", span=asked.span(clock()), q=q, now_ms=clock()))
+        return adapter(PastSeries).validate_python(past.ask("series", span=asked.span(clock()), q=q, now_ms=clock()))
 
     @router.get("/clients", responses=_WRONG)
     def clients(asked: Asked, q: Q = "", sort: Sort = "", offset: Offset = 0, limit: Limit = 1_000) -> PastClients:
@@ -121,7 +123,7 @@ def routes(past: Past, state: State, clock: Callable[[], int]) -> APIRouter:
         parse(q, HISTORY_CLIENTS, clock())  # what can't be read asks no table
         span = asked.span(clock())
         found = past.ask("clients", span=span, q=q, sort=sort, offset=offset, limit=limit, now_ms=clock())
-        return PastClients.model_validate({"from_ms": span[0], "to_ms": span[1], "offset": offset, **found})
+        return adapter(PastClients).validate_python({"from_ms": span[0], "to_ms": span[1], "offset": offset, **found})
 
     @router.get(
         "/clients/export",
@@ -142,7 +144,7 @@ def routes(past: Past, state: State, clock: Callable[[], int]) -> APIRouter:
             for offset in range(ROWS_AT_ONCE, first["total"], ROWS_AT_ONCE):
                 yield from part(offset)["items"]
 
-        return file_of("clients-seen", format, tuple(PastClient.model_fields), rows())
+        return file_of("clients-seen", format, [each.name for each in fields(PastClient)], rows())
 
     @router.get("/starts", responses=_WRONG)
     def starts(
@@ -155,18 +157,18 @@ def routes(past: Past, state: State, clock: Callable[[], int]) -> APIRouter:
         """Starts of an application or a client: what it pushed, as the difference from the start before; redacted."""
         span = asked.span(clock())
         found = past.ask("starts", span=span, whose=whose, offset=offset, limit=limit, settings=settings)
-        return PastStarts.model_validate({"offset": offset, **of_pushes(span, found)})
+        return adapter(PastStarts).validate_python({"offset": offset, **of_pushes(span, found)})
 
     @router.get("/diff", responses=_WRONG)
     def diff(asked: Asked, whose: WhosePushes) -> PastDifferences:
         """What changed between two times: the newest start until the second against the newest before the first; redacted."""
         span = asked.span(clock())
-        return PastDifferences.model_validate(of_pushes(span, past.ask("differences", span=span, whose=whose)))
+        return adapter(PastDifferences).validate_python(of_pushes(span, past.ask("differences", span=span, whose=whose)))
 
     @router.get("/client-facts", responses=_WRONG)
     def client_facts(asked: Asked, whose: WhosePushes) -> PastClientFacts:
         """What an application or a client said in its own metrics, in steps such that there are at most 120."""
-        return PastClientFacts.model_validate(past.ask("client_facts", span=asked.span(clock()), whose=whose))
+        return adapter(PastClientFacts).validate_python(past.ask("client_facts", span=asked.span(clock()), whose=whose))
 
     @router.get("/findings", responses=_WRONG)
     def findings(
@@ -179,13 +181,13 @@ def routes(past: Past, state: State, clock: Callable[[], int]) -> APIRouter:
         """The findings at a time, each in its last state recorded by then."""
         parse(q, HISTORY_FINDINGS, clock())
         found = past.ask("findings_at", at_ms=clock() if at is None else at, q=q, sort=sort, offset=offset, limit=limit, now_ms=clock())
-        return PastFindings.model_validate({"offset": offset, **found})
+        return adapter(PastFindings).validate_python({"offset": offset, **found})
 
     @router.get("/findings/ended", responses=_WRONG)
     def ended(asked: Asked, q: Q = "", sort: Sort = "-ended", offset: Offset = 0, limit: Limit = 100) -> PastFindings:
         """What was resolved or closed."""
         parse(q, HISTORY_FINDINGS, clock())
         found = past.ask("findings_ended", span=asked.span(clock()), q=q, sort=sort, offset=offset, limit=limit, now_ms=clock())
-        return PastFindings.model_validate({"offset": offset, **found})
+        return adapter(PastFindings).validate_python({"offset": offset, **found})
 
     return router

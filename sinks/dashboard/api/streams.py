@@ -16,6 +16,8 @@ from starlette.responses import JSONResponse, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from clientscope.api.clients import ConnectedClient
+from clientscope.api.overview import Overview
+from clientscope.model.codec import adapter
 from clientscope.report.listing import csv_line
 from sinks.dashboard.state.state import State
 
@@ -95,7 +97,7 @@ async def stream(state: State, clock: Callable[[], int], stopping: Callable[[], 
             overview = await run_in_threadpool(state.overview, clock())
             seen = overview.version
             idle = 0.0
-            yield f"event: changed\ndata: {overview.model_dump_json()}\n\n".encode()
+            yield b"event: changed\ndata: %b\n\n" % adapter(Overview).dump_json(overview)
         elif idle >= ALIVE_SECONDS:
             idle = 0.0
             yield f'event: alive\ndata: {{"version":{seen}}}\n\n'.encode()

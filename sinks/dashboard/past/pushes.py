@@ -7,7 +7,7 @@ it is no start, and a start is never compared with it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -308,7 +308,7 @@ def _completed(push: PastPush, older: PastPush) -> PastPush:
     if not push.rank:
         return push
     settings = {each.key: each for one in (older, push) for each in one.configuration.settings if each.reported}
-    return push._replace(configuration=push.configuration.model_copy(update={"settings": [*settings.values()]}))
+    return push._replace(configuration=replace(push.configuration, settings=[*settings.values()]))
 
 
 def _difference(before: PastPush | None, push: PastPush) -> Json | None:

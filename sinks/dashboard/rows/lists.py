@@ -201,7 +201,7 @@ def _group(columns: Sequence[str], *selected: Any) -> ClientGroup:
     *values, clients, connections, unjudged, worst, bad = selected
     named = [str(value) for value in values if value not in (None, "")]
     found = GroupFindings(worst=SEVERITIES[worst] if worst is not None and worst >= 0 else None, clients=bad or 0)
-    return ClientGroup.model_construct(
+    return ClientGroup(
         label=" ".join(named) if named else None,
         q=" ".join(term_text(column, value) for column, value in zip(columns, values, strict=True)),
         clients=clients,

@@ -136,7 +136,7 @@ class FindingTable:
         sure = [of for of in shown if of["confidence"] == "high"]
         return OpenFindings(
             total=len(sure),
-            by_severity=Counter(of["severity"] for of in sure),
+            by_severity=dict(Counter(of["severity"] for of in sure)),
             low_confidence=len(shown) - len(sure),
             suppressed=len(to_do) - len(shown),
             to_rotate=sum(of["kind"] == "leak" for of in sure),

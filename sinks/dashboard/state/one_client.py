@@ -6,6 +6,7 @@ A configuration is made effective: under Kafka's names, with the client library'
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from clientscope.api.clients import ClientDetail, ClientStart, Configuration, EffectiveSetting, SettingChange
 from clientscope.catalog.configs import TYPES
@@ -121,16 +122,16 @@ class OneClient:
             return None
         detail, push, starts = known
         if push is None:
-            return detail.model_copy(update={"why": _NEVER})
+            return replace(detail, why=_NEVER)
         read, why = self._configurations(push, starts)
         whole = detail.starts_of == "client"
         own = _own(push, starts if whole else [], read)
-        update = {
-            "configuration": own,
-            "why": why or (_GONE if own is None else None),
-            "starts": [] if _is_seen(push) else _starts(push, starts, read) if own else None,
-        }
-        return detail.model_copy(update=update)
+        return replace(
+            detail,
+            configuration=own,
+            why=why or (_GONE if own is None else None),
+            starts=[] if _is_seen(push) else _starts(push, starts, read) if own else None,
+        )
 
     def _configurations(self, push: IndexedPush, starts: Sequence[IndexedPush]) -> tuple[dict[Place, Configuration], str]:
         """What its pushes say, by place, and why there is nothing to say."""
@@ -162,7 +163,7 @@ def _own(push: IndexedPush, starts: Sequence[IndexedPush], read: Mapping[Place, 
         return own
     others = [read[place] for place in map(_place, reversed(starts)) if place in read]
     settings = {setting.key: setting for each in (*others, own) if each.client_type == own.client_type for setting in each.settings}
-    return own.model_copy(update={"settings": [settings[key] for key in sorted(settings)]})
+    return replace(own, settings=[settings[key] for key in sorted(settings)])
 
 
 def _starts(push: IndexedPush, starts: Sequence[IndexedPush], read: Mapping[Place, Configuration]) -> list[ClientStart]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import fields
 
 from clientscope.api.overview import ReadinessBy, ReadinessGroups, ReadinessItem
 from clientscope.query import READINESS, parse
@@ -84,7 +85,7 @@ def targets() -> list[str]:
 
 
 def _item(group: ReadinessGroup, by: ReadinessBy) -> ReadinessItem:
-    same = {name: getattr(group, name) for name in ReadinessItem.model_fields if hasattr(group, name)}
+    same = {each.name: getattr(group, each.name) for each in fields(ReadinessItem) if hasattr(group, each.name)}
     return ReadinessItem(
         label=getattr(group, by) or None,
         verdict=Readiness(group.readiness).value,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
 
@@ -93,13 +94,13 @@ class State(Known):
         with self._lock:
             if self._overview is None or self._overview.version != self.version:
                 self._overview = self._make_overview(now_ms)
-            update = {
-                "now_ms": now_ms,
-                "last_record_ms": self._last_record_ms,
-                "health": self._status.health(now_ms) if self._was_live else [],
-                "pushes_per_minute": self._pushes_of_minute(now_ms) if self._was_live else None,
-            }
-            return self._overview.model_copy(update=update)
+            return replace(
+                self._overview,
+                now_ms=now_ms,
+                last_record_ms=self._last_record_ms,
+                health=self._status.health(now_ms) if self._was_live else [],
+                pushes_per_minute=self._pushes_of_minute(now_ms) if self._was_live else None,
+            )
 
     def _make_overview(self, now_ms: int) -> Overview:
         known, nothing_judged = self._was_live, self._nothing_judged()
@@ -170,7 +171,7 @@ class State(Known):
         for each in self._connections.gateways():
             row = told.get((each.cluster, each.broker, each.gateway))
             update = {name: getattr(row, name) for name in ("instances", "opened_per_minute", "closed_per_minute")} if row else {}
-            found.append(each.model_copy(update=update))
+            found.append(replace(each, **update))
         return found
 
     def _checks(self) -> list[Check]:
@@ -202,7 +203,7 @@ class State(Known):
             version, feed = self._versions[topic], self._feed.now
             items, total = read() if self._was_live else ([], None)
         items = [*map(shown, items)] if shown else items
-        return answer.model_construct(version=version, feed=feed, total=total, offset=offset, items=items, **more)
+        return answer(version=version, feed=feed, total=total, offset=offset, **{"items": items, **more})
 
     def gauges(self, limit: int) -> GaugeList:
         """See `GaugeList`."""
@@ -301,8 +302,8 @@ class State(Known):
         def read() -> tuple[list[BrokerItem], int]:
             return _page(self._status.brokers(now_ms, query))
 
-        answer = self._listed(Brokers, STATUS, read)
-        return answer.model_copy(update={"differences": differences(answer.items)})
+        answer = self._listed(Brokers, STATUS, read, differences=[])
+        return replace(answer, differences=differences(answer.items))
 
     def seen_clients(self) -> SeenNow:
         """What gateways have seen of clients, for upgrade readiness."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import fields
 from typing import TypeVar
 
 from clientscope.api.clients import ApiRange, BrokerItem, Difference, RangeAt
@@ -152,10 +153,10 @@ def _broker(status: BrokerStatus, at_ms: int, now_ms: int) -> BrokerItem:
         for key, (lowest, highest) in sorted(numbered.items())
     ]
     told = {
-        **dict(status),
+        **{each.name: getattr(status, each.name) for each in fields(BrokerItem) if hasattr(status, each.name)},
         "software_name": status.software_name or None,
         "software_version": status.software_version or None,
         "apis": ranges or None,
         "told_ms": at_ms,
     }
-    return BrokerItem.model_construct(**told, stale=_is_stale(status, at_ms, now_ms))
+    return BrokerItem(**told, stale=_is_stale(status, at_ms, now_ms))

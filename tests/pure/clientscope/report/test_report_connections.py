@@ -12,6 +12,7 @@ from printed import printed
 
 from clientscope.api.gateway import GATEWAY_CONNECTIONS, GatewayConnection
 from clientscope.errors import EnvironmentProblem
+from clientscope.model.codec import adapter
 from clientscope.report.connections import fetch, table
 from clientscope.report.text import age
 
@@ -21,7 +22,7 @@ def connection(name: str, version: str, client_id: str | None = "app", **more: A
         "ClientId": client_id, "ClientName": name, "ClientVersion": version, "Inferred": None, "ClientAddress": "10.0.0.7",
         "Principal": None, "Listener": "CLIENT", "SecurityProtocol": "PLAINTEXT", "ConnectionId": 1, "OpenedMs": 0, **more,
     }  # fmt: skip
-    return GatewayConnection.model_validate(values)
+    return adapter(GatewayConnection).validate_python(values)
 
 
 ALL = [

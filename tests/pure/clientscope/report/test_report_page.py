@@ -109,7 +109,7 @@ def test_what_a_later_release_adds_to_an_answer_is_ignored() -> None:
         ({**CLIENTS, "items": [{HOSTILE: HOSTILE}]}, "items: missing"),
         ({**CLIENTS, "total": HOSTILE}, "total: int_parsing"),
         ({**CLIENTS, "feed": HOSTILE}, "feed: literal_error"),
-        ([HOSTILE], "as a whole: model_type"),
+        ([HOSTILE], "as a whole: dataclass_type"),
     ],
 )
 def test_an_answer_of_another_form_is_refused_and_never_quoted(content: object, field: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from datetime import date
 from typing import Any
 
@@ -103,7 +104,7 @@ def test_counts_findings_to_do_whoever_has_them() -> None:
         recorded(leak(10, confidence="low")),
     ).overview(NOW_MS)
     assert overview.findings is not None
-    assert overview.findings.model_dump() == {
+    assert asdict(overview.findings) == {
         "total": 7, "by_severity": {"high": 2, "critical": 4, "medium": 1}, "low_confidence": 1, "suppressed": 1, "to_rotate": 2,
     }  # fmt: skip
 
