@@ -5,12 +5,14 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 from kafka.errors import KafkaError
 
 from clientscope.background import Background
 from clientscope.kafka.access import Kafka
 from clientscope.kafka.writer import TopicWriter
+from clientscope.model.codec import encode_whole
 from clientscope.model.status import ProcessStatus
 from clientscope.model.topics import STATUS
 
@@ -42,7 +44,7 @@ class StatusWriter(Background):
             stopping = self._stopping.is_set()
             now = list(self._statuses())
             if stopping:
-                now = [each.model_copy(update={"condition": "stopped", "reason": ""}) for each in now]
+                now = [replace(each, condition="stopped", reason="") for each in now]
             conditions = tuple((each.id, each.condition, each.reason) for each in now)
             if (stopping or conditions != written or time.monotonic() - written_s >= INTERVAL_S) and self._write(now):
                 written, written_s = conditions, time.monotonic()
@@ -56,7 +58,7 @@ class StatusWriter(Background):
         try:
             if self._writer is None:
                 self._writer = TopicWriter(self._kafka, STATUS, self._client_id)
-            self._writer.write({each.key.decode(): each.model_dump_json(exclude_none=True).encode() for each in statuses})
+            self._writer.write({each.key.decode(): encode_whole(each) for each in statuses})
         except (KafkaError, TimeoutError, OSError) as error:
             if not self._failing:
                 log.warning("the status of this process can't be written to %s, and is retried: %s", STATUS, type(error).__name__)

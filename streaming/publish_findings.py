@@ -22,11 +22,11 @@ from clientscope.garbage import settle
 from clientscope.kafka.access import KafkaAccess
 from clientscope.kafka.compacted import Follower, read_compacted
 from clientscope.kafka.writer import Headers, TopicWriter
+from clientscope.model.codec import decode, encode_whole
 from clientscope.model.decision import Decision
 from clientscope.model.finding import Finding
 from clientscope.model.status import ProcessStatus
 from clientscope.model.topics import CONFIGS, DECISIONS, FINDINGS, STATUS
-from clientscope.model.values import parse
 from streaming import clients_seen
 from streaming.findings.engine import CONNECTIONS_BACK_MS, FindingsEngine
 from streaming.findings.inputs import EngineInput
@@ -141,7 +141,7 @@ class FindingsPublisher:
             if value is None or not key.startswith('["receiver",'):
                 continue
             with suppress(RecordError):
-                status = parse(ProcessStatus, value)
+                status = decode(ProcessStatus, value)
                 alerts = int(status.figures.get("given_up", 0))
                 if status.condition != "stopped" and self._given_up.get(key) != alerts:  # it is written every few seconds
                     self._conditions.report(given_up_alerts(status.id, alerts, status.reason, status.told_ms))
@@ -171,7 +171,7 @@ class FindingsPublisher:
 
 
 def _json(finding: Finding | None) -> bytes | None:
-    return None if finding is None else finding.model_dump_json(exclude_none=True).encode()
+    return None if finding is None else encode_whole(finding)
 
 
 def cloud_event(finding: Finding) -> Headers:
@@ -206,7 +206,7 @@ def _decision(value: bytes | None) -> Decision | None:
     if value is None:
         return None
     try:
-        return parse(Decision, value)
+        return decode(Decision, value)
     except RecordError as error:
         log.warning("a record on %s is invalid (%s), and skipped", DECISIONS, error.reason)
         return None

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Literal
 
 from clientscope import __version__
 from clientscope.clock import now_ms
@@ -27,29 +29,28 @@ class JobStatus:
     def now(self) -> Iterator[ProcessStatus]:
         """How all of it is."""
         problems = [each.problem for each in self._watched if each.problem]
-        memory = {"python_memory_mib": self._metrics.python_bytes // 2**20}
+        memory: dict[str, int | float] = {"python_memory_mib": self._metrics.python_bytes // 2**20}
         yield self._status("stream", socket.gethostname(), "warn" if problems else "ok", "; ".join(problems), memory)
         for each in self._watched:
             lag = self._metrics.lag(each.name)
-            figures = {"restarts": each.restarts}
+            figures: dict[str, int | float] = {"restarts": each.restarts}
             if each.name == "live" and self._metrics.is_catching_up:
                 figures["catching_up"] = 1
             condition: Condition = "failed" if each.problem else "ok" if each.begun else "starting"
-            yield self._status("query", each.name, condition, each.problem, figures).model_copy(
-                update={"lag_records": lag.records, "lag_ms": lag.ms, "last_record_ms": lag.last_read_ms}
-            )
+            status = self._status("query", each.name, condition, each.problem, figures)
+            yield replace(status, lag_records=lag.records, lag_ms=lag.ms, last_record_ms=lag.last_read_ms)
 
-    def _status(self, kind: str, name: str, condition: Condition, reason: str, figures: Mapping[str, int]) -> ProcessStatus:
-        return ProcessStatus.model_validate(
-            {
-                "kind": kind,
-                "id": name,
-                "condition": condition,
-                "reason": reason,
-                "release": __version__,
-                "started_ms": self._started_ms,
-                "told_ms": now_ms(),
-                "interval_ms": int(INTERVAL_S * 1000),
-                "figures": dict(figures),
-            }
+    def _status(
+        self, kind: Literal["stream", "query"], name: str, condition: Condition, reason: str, figures: dict[str, int | float]
+    ) -> ProcessStatus:
+        return ProcessStatus(
+            kind=kind,
+            id=name,
+            condition=condition,
+            reason=reason,
+            release=__version__,
+            started_ms=self._started_ms,
+            told_ms=now_ms(),
+            interval_ms=int(INTERVAL_S * 1000),
+            figures=figures,
         )

@@ -12,9 +12,10 @@ from clientscope.api.common import DESCRIBED, Listing
 from clientscope.model.codec import adapter
 from clientscope.model.decision import Resolution
 from clientscope.model.enums import Origin
+from clientscope.model.fields import ShownName, clean, sentence
 from clientscope.model.finding import Finding
 from clientscope.model.result import PushResult, Verdict
-from clientscope.model.values import Name, clean, sentence, shown_setting
+from clientscope.model.setting import shown_setting
 from clientscope.risks import Risk
 from clientscope.severities import Severity
 
@@ -108,30 +109,30 @@ class ResultRow:
 
     __pydantic_config__ = DESCRIBED
 
-    topic: Name
+    topic: ShownName
     partition: int
     offset: int
     received_ms: int
-    cluster: Name
+    cluster: ShownName
     broker: int
-    gateway: Name
+    gateway: ShownName
     epoch: int
     connection: int
-    listener: Name
-    security_protocol: Name
-    address: Name
-    principal: Name | None
-    client_id: Name | None
-    software_name: Name
-    software_version: Name
-    instance_id: Name | None
+    listener: ShownName
+    security_protocol: ShownName
+    address: ShownName
+    principal: ShownName | None
+    client_id: ShownName | None
+    software_name: ShownName
+    software_version: ShownName
+    instance_id: ShownName | None
     origin: Origin
     application: str
     setting_count: int
     redacted_count: int
     rules: list[Annotated[Verdict, AfterValidator(_shown)]]
-    passed: list[Name]
-    not_evaluable: list[Name]
+    passed: list[ShownName]
+    not_evaluable: list[ShownName]
     overall: Overall
     """`not_judged` where no rule could judge it: that is not clean."""
 

@@ -89,10 +89,11 @@ class OpenFindings:
     """Leaked secrets to rotate, also those that are no longer pushed."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessHealth(ProcessStatus):
     """How one of our processes is, or one query of the job, as it says itself (`clientscope.status`); ``told_ms`` is Kafka's time."""
 
-    stale: bool = Field(description="It is silent for longer than it should be: what it said last counts no longer.")
+    stale: Annotated[bool, Field(description="It is silent for longer than it should be: what it said last counts no longer.")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

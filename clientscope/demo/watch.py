@@ -18,9 +18,9 @@ from rich.text import Text
 from clientscope.errors import RecordError
 from clientscope.findings.wording import unmarked
 from clientscope.kafka.reader import TopicReader
+from clientscope.model.codec import decode
 from clientscope.model.finding import Finding
 from clientscope.model.topics import FINDINGS, GAUGES, RESULTS
-from clientscope.model.values import parse
 from clientscope.report.findings import COLOURS, is_counted, said
 from clientscope.report.text import plain
 
@@ -106,7 +106,7 @@ class DemoWatch:
         if value is None:
             self._findings.pop(key, None)
         else:
-            self._findings[key] = parse(Finding, value)
+            self._findings[key] = decode(Finding, value)
 
 
 def jmx_connections(port: int, listener: str = "CLIENT") -> dict[Series, int]:

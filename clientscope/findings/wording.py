@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from clientscope.model.finding import Application, LeakPlace
+from clientscope.model.client import NO_APPLICATION, Application
+from clientscope.model.finding import LeakPlace
 from clientscope.model.principals import authenticated
 from clientscope.model.setting import Setting
 
@@ -27,7 +28,7 @@ def whose(of: Application, places: Sequence[LeakPlace], place_count: int) -> str
     """The application of a finding; of a leak in several applications the first, and how many more."""
     found = list(dict.fromkeys(place.application for place in places))
     if len(found) < 2:
-        return application(of if of != Application() or not found else found[0])
+        return application(of if of != NO_APPLICATION or not found else found[0])
     more = len(found) - 1
     return f"{application(found[0])} and {more}{'+' * (place_count > len(places))} more"
 
@@ -39,7 +40,7 @@ def message(sentence: str, of: Application, settings: Sequence[Setting], places:
         sentence: the rule's.
         places: of a leak; settings then has the one that holds the secret, whose digest distinguishes it from others under the same key.
     """
-    if of == Application() and not places:
+    if of == NO_APPLICATION and not places:
         return sentence
     keys = list(dict.fromkeys(setting.key for setting in settings))
     about = [*keys[:_MOST_SETTINGS], *([f"{len(keys) - _MOST_SETTINGS} more"] * (len(keys) > _MOST_SETTINGS))]

@@ -8,6 +8,7 @@ import signal
 import socket
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 from clientscope import __version__
@@ -43,6 +44,7 @@ from clientscope.gateway.worker.messages import (
     WorkerPlan,
 )
 from clientscope.gateway.worker.pool import Workers, listen
+from clientscope.model.codec import encode_whole
 from clientscope.model.status import BrokerStatus, ProcessStatus
 from clientscope.model.topics import CONFIGS, STATUS, TELEMETRY
 from clientscope.session.state import Identified, Identity, MetricsPushed, OtherCluster, Pushed, Requested, Shown
@@ -396,7 +398,7 @@ class StatusPublisher:
 
     def stopped(self) -> None:
         """Reports that the gateway was stopped on request."""
-        self._publish(self.process().model_copy(update={"condition": "stopped", "reason": ""}))
+        self._publish(replace(self.process(), condition="stopped", reason=""))
 
     def process(self) -> ProcessStatus:
         """How the gateway is now."""
@@ -421,4 +423,4 @@ class StatusPublisher:
 
     def _publish(self, status: ProcessStatus | BrokerStatus) -> None:
         if self._publisher.room > self._enough:
-            self._publisher.publish(STATUS, status.key.decode(), status.model_dump_json(exclude_none=True).encode())
+            self._publisher.publish(STATUS, status.key.decode(), encode_whole(status))

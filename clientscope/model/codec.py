@@ -36,6 +36,17 @@ def encode(record: Any) -> bytes:
     return adapter(type(record)).dump_json(record, exclude_defaults=True)
 
 
+def encode_whole(record: Any) -> bytes:
+    """The same with every field that isn't null: who reads findings, gauges or statuses by other means need know no default."""
+    return adapter(type(record)).dump_json(record, exclude_none=True)
+
+
+def as_json(record: Any) -> dict[str, Any]:
+    """The record as a JSON object with every field, for what prints or answers it."""
+    made: dict[str, Any] = adapter(type(record)).dump_python(record, mode="json")
+    return made
+
+
 def decode(record_class: type[Record], value: bytes | None) -> Record:
     """A topic's value as a record; the whole of it, or nothing.
 

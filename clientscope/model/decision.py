@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Literal
 
-from clientscope.model.values import Ms, Name, Sentence, TopicValue
+from clientscope.model.fields import READ, Sentence, ShownMs, ShownName, Version
 
 Resolution = Literal["rotated", "test-value", "not-a-secret", "accepted"]
 """Why a finding is closed.
@@ -18,18 +19,22 @@ Resolution = Literal["rotated", "test-value", "not-a-secret", "accepted"]
 OF_LEAKS: tuple[Resolution, ...] = ("rotated", "test-value", "not-a-secret")
 
 
-class Decision(TopicValue):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
     """A decision: the person, the resolution, the time and the reason.  A tombstone takes a decision back.
 
     Attributes:
         until: the last day, in UTC, on which ``accepted`` counts; None for the others.
     """
 
-    fingerprint: Name
+    __pydantic_config__ = READ
+
+    version: Version = 1
+    fingerprint: ShownName
     resolution: Resolution
-    by: Name
+    by: ShownName
     why: Sentence
-    at_ms: Ms
+    at_ms: ShownMs
     until: date | None = None
 
     def holds(self, last_pushed_ms: int, now_ms: int) -> bool:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import date
 from typing import Annotated, Literal
 
 from pydantic import Field
 
+from clientscope.model.client import NO_APPLICATION, Application, Client
 from clientscope.model.decision import Resolution
-from clientscope.model.values import Count, Ms, Name, Sentence, ShownSetting, TopicValue, Value
+from clientscope.model.fields import READ, Count, Sentence, ShownMs, ShownName, Version
+from clientscope.model.setting import ShownSetting
 from clientscope.risks import RISKS, Risk
 from clientscope.severities import SEVERITIES, Severity
 
@@ -35,52 +38,27 @@ Why = Literal["new", "worse", "reopened"]
 MOST_CLIENTS = 10
 """Clients that a finding names; the others are counted."""
 
+MOST_SETTINGS = 1_000
+"""Settings that a finding names."""
+
 MOST_PLACES = 100
 """Places of a leak that are named; the others are counted."""
 
 
-class Application(Value):
-    """Whose it is: `clientscope.findings.fingerprints.application_key`, taken apart.  All None of what concerns no application."""
-
-    principal: Name | None = None
-    client_id: Name | None = None
-    group: Name | None = None
-
-
-class Client(Value):
-    """One client that has it, or had it, as it pushed it last; ``client_id`` in full.
-
-    Attributes:
-        key: of its record in ``clientscope.configs``.
-        observed: whether it has pushed nothing, but was seen; pushed_ms is when its record was written then.
-        disconnected_ms: when its last connection closed, as far as that is known, or else when it pushed; None: it is connected.
-    """
-
-    key: Name = ""
-    client_id: Name | None = None
-    instance_id: Name | None = None
-    principal: Name | None = None
-    address: Name = ""
-    software_name: Name = ""
-    software_version: Name = ""
-    cluster: Name = ""
-    broker: int = -1
-    gateway: Name = ""
-    observed: bool = False
-    pushed_ms: Ms = 0
-    disconnected_ms: Ms | None = None
-
-
-class LeakPlace(Value):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeakPlace:
     """A place of a secret: the application that pushes it, the key, and the number of clients."""
 
-    application: Application = Application()
-    key: Name = ""
+    __pydantic_config__ = READ
+
+    application: Application = NO_APPLICATION
+    key: ShownName = ""
     clients: Count = 0
-    last_seen_ms: Ms = 0
+    last_seen_ms: ShownMs = 0
 
 
-class Reach(Value):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reach:
     """How far a secret got.
 
     Attributes:
@@ -89,11 +67,14 @@ class Reach(Value):
             ``topic-partition@offset``; until the same client's next push, or 30 days after it was last seen, when compaction takes it away.
     """
 
-    redacted_at: Annotated[list[Name], Field(max_length=1_000, default_factory=list)]
-    written_to: Annotated[list[Name], Field(max_length=1_000, default_factory=list)]
+    __pydantic_config__ = READ
+
+    redacted_at: Annotated[tuple[ShownName, ...], Field(max_length=1_000)] = ()
+    written_to: Annotated[tuple[ShownName, ...], Field(max_length=1_000)] = ()
 
 
-class Alert(Value):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alert:
     """The last notification that was due.  None is due while the finding is suppressed, closed or of low confidence.
 
     Attributes:
@@ -101,37 +82,53 @@ class Alert(Value):
         why: ``new``, ``worse`` (its severity rose) or ``reopened``.
     """
 
+    __pydantic_config__ = READ
+
     number: Count
     why: Why
-    at_ms: Ms
+    at_ms: ShownMs
 
 
-class FindingOwner(Value):
-    """The team and the contact to notify, by ``owners.toml``."""
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """The team that a client or an application belongs to, by ``owners.toml``.
 
-    team: Name
-    contact: Name
+    Attributes:
+        contact: how to reach it: any text, such as a channel, an address or a rota.
+    """
+
+    __pydantic_config__ = READ
+
+    team: ShownName
+    contact: ShownName
 
 
-class Suppressed(Value):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suppressed:
     """Why no notification is sent: a suppression of the rules file."""
+
+    __pydantic_config__ = READ
 
     reason: Sentence
     until: date
-    where: Name
+    where: ShownName
 
 
-class Decided(Value):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decided:
     """The decision that closed it."""
 
+    __pydantic_config__ = READ
+
     resolution: Resolution
-    by: Name
+    by: ShownName
     why: Sentence
-    at_ms: Ms
+    at_ms: ShownMs
     until: date | None = None
 
 
-class Finding(TopicValue):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
     """One problem of one application, or one leaked secret.  Times are ms since the epoch; times of pushes are Kafka's.
 
     Attributes:
@@ -152,33 +149,36 @@ class Finding(TopicValue):
         revision: counts the records written of it.
     """
 
-    fingerprint: Name
-    code: Name
-    name: Name
+    __pydantic_config__ = READ
+
+    version: Version = 1
+    fingerprint: ShownName
+    code: ShownName
+    name: ShownName
     kind: Kind
     severity: Severity
-    risks: Annotated[list[Risk], Field(max_length=len(RISKS), default_factory=list)]
+    risks: Annotated[tuple[Risk, ...], Field(max_length=len(RISKS))] = ()
     confidence: Literal["high", "low"] = "high"
     state: State
     message: Sentence
     sentence: Sentence = ""
     use_instead: Sentence = ""
-    link: Name = ""
-    application: Application = Application()
-    subject: Name = ""
-    settings: Annotated[list[ShownSetting], Field(max_length=1_000, default_factory=list)]
-    clients: Annotated[list[Client], Field(max_length=MOST_CLIENTS, default_factory=list)]
+    link: ShownName = ""
+    application: Application = NO_APPLICATION
+    subject: ShownName = ""
+    settings: Annotated[tuple[ShownSetting, ...], Field(max_length=MOST_SETTINGS)] = ()
+    clients: Annotated[tuple[Client, ...], Field(max_length=MOST_CLIENTS)] = ()
     client_count: Count = 0
-    places: Annotated[list[LeakPlace], Field(max_length=MOST_PLACES, default_factory=list)]
+    places: Annotated[tuple[LeakPlace, ...], Field(max_length=MOST_PLACES)] = ()
     place_count: Count = 0
     reach: Reach | None = None
-    first_seen_ms: Ms
-    last_seen_ms: Ms
-    opened_ms: Ms
-    ended_ms: Ms | None = None
+    first_seen_ms: ShownMs
+    last_seen_ms: ShownMs
+    opened_ms: ShownMs
+    ended_ms: ShownMs | None = None
     reopened: Count = 0
-    evidence: Annotated[list[Sentence], Field(max_length=100, default_factory=list)]
-    owner: FindingOwner | None = None
+    evidence: Annotated[tuple[Sentence, ...], Field(max_length=100)] = ()
+    owner: Owner | None = None
     suppressed: Suppressed | None = None
     decided: Decided | None = None
     alert: Alert | None = None

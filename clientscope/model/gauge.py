@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from clientscope.model.fields import READ, Count, Id32, Id64, Int32, Ms, Version
-from clientscope.model.values import Name
+from clientscope.model.fields import READ, Count, Id32, Id64, Int32, Ms, ShownName, Version
 
 GatewayKey = tuple[str, int, str]
 """Cluster, broker and gateway."""
@@ -28,12 +27,12 @@ class Gauge:
 
     version: Version = 1
     kind: Literal["series"] = "series"
-    cluster: Name
+    cluster: ShownName
     broker: Id32
-    gateway: Name
-    listener: Name
-    software_name: Name
-    software_version: Name
+    gateway: ShownName
+    listener: ShownName
+    software_name: ShownName
+    software_version: ShownName
     connections: Count
     opened: Count = 0
     closed: Count = 0
@@ -71,9 +70,9 @@ class GatewayGauge:
 
     version: Version = 1
     kind: Literal["gateway"] = "gateway"
-    cluster: Name
+    cluster: ShownName
     broker: Id32
-    gateway: Name
+    gateway: ShownName
     instances: Count
     opened_per_minute: Count | None = None
     closed_per_minute: Count | None = None
@@ -81,7 +80,7 @@ class GatewayGauge:
     closed: Count | None = None
     other_series: Count = 0
     heartbeat_interval_ms: Id32 | None = None
-    host: Name = ""
+    host: ShownName = ""
     clock_skew_minutes: Int32 = 0
     epoch: Id64 = 0
     sequence: Id64 = field(default=0, compare=False)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Literal, cast
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
+from clientscope.catalog import sensitive
+from clientscope.catalog.sensitive_values import judge_value
 from clientscope.catalog.value_states import ValueState
-from clientscope.model.fields import Id32, Sha256
+from clientscope.model.fields import Id32, Sha256, clean, sentence
 
 TypeName = Literal["boolean", "string", "int", "short", "long", "double", "list", "class", "password"]
 """Kafka's ConfigDef.Type, in lower case, by its ordinals."""
@@ -31,6 +33,9 @@ Reason = Literal[
 """Names of `ValueState`, in lower case, but for the value that is there."""
 
 Key = Annotated[str, Field(min_length=1)]
+
+_STRING = 1
+"""Ordinal of STRING in Kafka's ConfigDef.Type."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,3 +79,18 @@ class Setting:
 def reason_name(state: ValueState) -> Reason:
     """Of a value that isn't there."""
     return cast(Reason, state.name.lower())
+
+
+def shown_setting(setting: Setting) -> Setting:
+    """A setting of a finding or a result without what must not be shown: other programs may write to their topics."""
+    key, value, why, note = sensitive.shown_key(setting.key), setting.value, setting.redacted, setting.note
+    if value is not None:
+        state = sensitive.reason(setting.key, value, _STRING)
+        if why is None and state is not ValueState.PRESENT:
+            why = Redaction(reason_name(state), len(value.encode("utf-8", "replace")))
+    if note is not None:
+        note = sentence(note) if judge_value(note) is ValueState.PRESENT else None
+    return replace(setting, key=clean(key), value=None if value is None or why else clean(value), redacted=why, note=note)
+
+
+ShownSetting = Annotated[Setting, AfterValidator(shown_setting)]

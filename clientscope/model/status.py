@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
 from pydantic import Field
 
-from clientscope.model.values import Count, Ms, Name, Sentence, TopicValue
+from clientscope.model.fields import READ, Count, Sentence, ShownMs, ShownName, Version
 
 Condition = Literal["ok", "starting", "warn", "failed", "stopped"]
 """``stopped``: it was stopped on request.  A process that falls silent without it is stale, and readers report that."""
@@ -16,7 +17,8 @@ STALE_AFTER = 3
 """Intervals without a record, by Kafka's time, after which the last record no longer counts."""
 
 
-class ProcessStatus(TopicValue):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessStatus:
     """How one of our processes is, or one query of the job, or one receiver of alerts.
 
     Attributes:
@@ -31,18 +33,21 @@ class ProcessStatus(TopicValue):
         figures: further numbers by name, such as ``open_connections``; for people, not for programs.
     """
 
+    __pydantic_config__ = READ
+
+    version: Version = 1
     kind: Literal["gateway", "stream", "query", "deliver", "receiver", "serve"]
-    id: Name
+    id: ShownName
     condition: Condition
     reason: Sentence = ""
-    release: Name = ""
-    started_ms: Ms
-    told_ms: Ms
+    release: ShownName = ""
+    started_ms: ShownMs
+    told_ms: ShownMs
     interval_ms: Annotated[int, Field(ge=100, le=3_600_000)]
     lag_records: Count | None = None
     lag_ms: Count | None = None
-    last_record_ms: Ms | None = None
-    figures: Annotated[dict[Name, int | float], Field(max_length=50, default_factory=dict)]
+    last_record_ms: ShownMs | None = None
+    figures: Annotated[dict[ShownName, int | float], Field(max_length=50)] = field(default_factory=dict)
 
     @property
     def key(self) -> bytes:
@@ -50,7 +55,8 @@ class ProcessStatus(TopicValue):
         return status_key(self.kind, self.id)
 
 
-class BrokerStatus(TopicValue):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokerStatus:
     """One broker of a cluster, as a gateway sees it (KIP-35, KIP-885).
 
     Attributes:
@@ -62,20 +68,23 @@ class BrokerStatus(TopicValue):
         gateway: the gateway that wrote it.
     """
 
+    __pydantic_config__ = READ
+
+    version: Version = 1
     kind: Literal["broker"] = "broker"
-    id: Name
-    cluster: Name
+    id: ShownName
+    cluster: ShownName
     broker: int
-    host: Name = ""
+    host: ShownName = ""
     port: Annotated[int, Field(ge=0, le=65_535)] = 0
-    rack: Name = ""
-    software_name: Name = ""
-    software_version: Name = ""
-    source: Name = "unknown"
-    apis: Annotated[dict[Name, tuple[int, int]], Field(max_length=500, default_factory=dict)]
+    rack: ShownName = ""
+    software_name: ShownName = ""
+    software_version: ShownName = ""
+    source: ShownName = "unknown"
+    apis: Annotated[dict[ShownName, tuple[int, int]], Field(max_length=500)] = field(default_factory=dict)
     reason: Sentence = ""
-    gateway: Name = ""
-    told_ms: Ms
+    gateway: ShownName = ""
+    told_ms: ShownMs
     interval_ms: Annotated[int, Field(ge=100, le=86_400_000)]
 
     @property

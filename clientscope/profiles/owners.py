@@ -24,22 +24,11 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from clientscope.model.finding import Owner
 from clientscope.profiles.client_patterns import ClientPattern, FilePatterns, PatternSubject
 from clientscope.profiles.toml_tables import TomlFile
 
 _HINT = "docs/lint.md describes owners.toml"
-
-
-@dataclass(frozen=True)
-class Owner:
-    """The team that a client belongs to, and how to reach it.
-
-    Attributes:
-        contact: any text, such as a channel, an address or a rota.
-    """
-
-    team: str
-    contact: str
 
 
 @dataclass(frozen=True)

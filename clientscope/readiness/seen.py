@@ -15,8 +15,8 @@ from clientscope.fair_share import HeldEntry, beyond
 from clientscope.model.client_key import tenant_of
 from clientscope.model.connection import ClientConnectionRecord
 from clientscope.model.enums import Kind
+from clientscope.model.fields import clean
 from clientscope.model.requested_versions import unpack
-from clientscope.model.values import clean
 from clientscope.readiness.observed import UNKNOWN_SOFTWARE, ApiUse
 
 MOST_CLIENTS = 20_000

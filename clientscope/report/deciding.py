@@ -12,8 +12,8 @@ from clientscope.catalog.sensitive_values import judge_value
 from clientscope.catalog.value_states import ValueState
 from clientscope.errors import SettingsError
 from clientscope.model.decision import OF_LEAKS, Decision, Resolution
+from clientscope.model.fields import NAME_LENGTH, SENTENCE_LENGTH, clean
 from clientscope.model.finding import Finding
-from clientscope.model.values import NAME_LENGTH, SENTENCE_LENGTH
 from clientscope.report.findings import SHOWN_DIGITS
 
 LONGEST_ACCEPTANCE_DAYS = 366
@@ -122,6 +122,7 @@ def _without_secret(flag: str, text: str, longest: int) -> str:
     text = " ".join(text.split())
     if len(text) > longest:
         raise SettingsError(f"{flag}: {len(text)} characters", f"at most {longest}")
+    text = clean(text, longest)
     for part in (text, *text.split()):
         if judge_value(part) in (ValueState.VALUE_SHAPE, ValueState.LOOKS_RANDOM):
             raise SettingsError(f"{flag} appears to contain a secret", "everybody who can read findings can read it; leave out the value")

@@ -16,7 +16,8 @@ from rich.text import Text
 from clientscope.api.findings import FindingList
 from clientscope.errors import EnvironmentProblem, SettingsError
 from clientscope.findings.wording import application, unmarked
-from clientscope.model.finding import TO_DO, Application, Client, Finding, LeakPlace, State
+from clientscope.model.client import Application, Client
+from clientscope.model.finding import TO_DO, Finding, LeakPlace, State
 from clientscope.model.setting import Setting
 from clientscope.query import FINDINGS, Key, Query, matches
 from clientscope.report.api import Api

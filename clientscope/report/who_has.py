@@ -15,7 +15,8 @@ from rich.text import Text
 from clientscope.digest import DigestKey
 from clientscope.errors import SettingsError
 from clientscope.findings.wording import application
-from clientscope.model.finding import Client, Finding
+from clientscope.model.client import Client
+from clientscope.model.finding import Finding
 from clientscope.query import term_text
 from clientscope.report.api import Api
 from clientscope.report.findings import COLOURS, SHOWN_DIGITS, every

@@ -22,10 +22,10 @@ from clientscope.errors import RecordError
 from clientscope.kafka.access import Kafka
 from clientscope.kafka.group import GroupReader
 from clientscope.local.process import StopRequest
+from clientscope.model.codec import decode
 from clientscope.model.finding import Finding
 from clientscope.model.status import Condition, ProcessStatus
 from clientscope.model.topics import FINDINGS
-from clientscope.model.values import parse
 from clientscope.report.text import counted
 from sinks.alerts import apprise, webhook
 from sinks.alerts.alertmanager import Alerts
@@ -149,7 +149,7 @@ class Delivery(Background):
         if key is None:
             return
         try:
-            finding = None if value is None else parse(Finding, value)
+            finding = None if value is None else decode(Finding, value)
         except RecordError:
             self._metrics.undecodable.labels(self.receiver.name).inc()
             return

@@ -12,8 +12,8 @@ from typing import Literal
 from urllib.parse import quote, urlencode
 
 from clientscope.findings.wording import unmarked
+from clientscope.model.fields import clean
 from clientscope.model.finding import Finding
-from clientscope.model.values import clean
 from clientscope.readiness.observed import UNKNOWN_SOFTWARE
 from clientscope.severities import SEVERITIES
 

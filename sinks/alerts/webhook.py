@@ -8,12 +8,13 @@ import hmac
 import json
 import time
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 from clientscope.clock import now_ms
 from clientscope.findings.wording import unmarked
+from clientscope.model.fields import clean
 from clientscope.model.finding import Finding
-from clientscope.model.values import clean
 from sinks.alerts.message import Message, Texts, alert_number, iso, link
 from sinks.alerts.receivers import Receiver
 from sinks.alerts.sending import SendResult, post
@@ -86,7 +87,7 @@ def _finding(finding: Finding, texts: Texts) -> dict[str, Any]:
         "name": finding.name,
         "severity": finding.severity,
         "message": clean(unmarked(finding.message), 500),
-        **dict(finding.application),
+        **asdict(finding.application),
         "subject": finding.subject or None,
         "software": sorted({f"{client.software_name} {client.software_version}"[:80] for client in finding.clients})[:_ADDRESSES],
         "addresses": sorted({client.address[:45] for client in finding.clients if client.address})[:_ADDRESSES],

@@ -14,11 +14,11 @@ from clientscope.kafka.access import KafkaAccess
 from clientscope.kafka.compacted import Follower, LatestByKey, by_time, clear_old_places
 from clientscope.kafka.reader import TopicReader
 from clientscope.kafka.writer import TopicWriter
+from clientscope.model.client import Application
 from clientscope.model.codec import decode
-from clientscope.model.finding import Application, Finding
+from clientscope.model.finding import Finding
 from clientscope.model.push import Push
 from clientscope.model.topics import CONFIGS, FINDINGS
-from clientscope.model.values import parse
 from sinks.history.tables import committed, opened, remove_unused
 
 _CLIENT_ID = "clientscope-history"
@@ -144,7 +144,7 @@ def _is_of(value: bytes, subject: ErasureSubject) -> bool:
 
 def _is_about(value: bytes, subject: ErasureSubject) -> bool:
     try:
-        return subject.is_of(parse(Finding, value).application)
+        return subject.is_of(decode(Finding, value).application)
     except RecordError:
         return False
 

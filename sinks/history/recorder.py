@@ -27,7 +27,6 @@ from clientscope.model.codec import decode
 from clientscope.model.finding import Finding
 from clientscope.model.gauge import Gauge
 from clientscope.model.topics import FINDINGS, GAUGES
-from clientscope.model.values import parse
 from sinks.history.tables import committed
 
 log = logging.getLogger(__name__)
@@ -141,7 +140,7 @@ class Recorder(Background):
         if value is None or self._revisions is None:
             return
         try:
-            finding = parse(Finding, value)
+            finding = decode(Finding, value)
         except RecordError:
             return
         if finding.revision <= self._revisions.get(finding.fingerprint, -1):
@@ -212,7 +211,7 @@ def _finding_row(finding: Finding, now: datetime) -> dict[str, Any]:
     same = {name: getattr(finding, name) for name in FINDING_ROWS.names if hasattr(finding, name)}
     return {
         **same,
-        **dict(finding.application),
+        **asdict(finding.application),
         **{name: _at(getattr(finding, f"{name}_ms")) for name in ("first_seen", "last_seen", "opened", "ended")},
         "date": now.date(),
         "recorded": now,

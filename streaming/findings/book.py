@@ -15,9 +15,9 @@ from clientscope.errors import RecordError
 from clientscope.fair_share import HeldEntry, beyond
 from clientscope.findings.conditions import Condition
 from clientscope.model.client_key import Tenant, tenant_of
+from clientscope.model.codec import decode
 from clientscope.model.decision import Decision
 from clientscope.model.finding import MOST_CLIENTS, Finding
-from clientscope.model.values import parse
 from clientscope.severities import SEVERITIES
 from streaming.findings import ordered
 from streaming.findings.clients import OneApplication, PushedClients
@@ -201,7 +201,7 @@ class Book:
         self._full = {limit.name: Overflow(limit) for limit in (FINDINGS, PLACES)}
         for key, text in (published or {}).items():
             try:
-                entry = restored(parse(Finding, text))
+                entry = restored(decode(Finding, text))
             except RecordError:
                 log.warning("%.100s on the findings' topic is not a finding's record, and is left alone", key)
                 continue

@@ -27,26 +27,26 @@ from typing import NamedTuple, cast
 
 from clientscope.fair_share import HeldEntry, beyond
 from clientscope.findings import wording
+from clientscope.model.client import NO_APPLICATION, Application, Client
 from clientscope.model.client_key import Tenant, tenant_of
 from clientscope.model.decision import Decision
+from clientscope.model.fields import SENTENCE_LENGTH, clean
 from clientscope.model.finding import (
     MOST_CLIENTS,
     MOST_PLACES,
+    MOST_SETTINGS,
     Alert,
-    Application,
-    Client,
     Decided,
     Finding,
-    FindingOwner,
     Kind,
     LeakPlace,
+    Owner,
     Reach,
     State,
     Suppressed,
     Why,
 )
-from clientscope.model.setting import Setting
-from clientscope.model.values import shown_setting
+from clientscope.model.setting import Setting, shown_setting
 from clientscope.profiles import client_patterns
 from clientscope.profiles.owners import Owners
 from clientscope.profiles.suppressions import Suppression, suppressing
@@ -86,8 +86,8 @@ def record_of(entry: FindingEntry, state: State, holders: Holders, suppression: 
     application = application_of(entry)
     clients = list(entry.known.values())
     owner = owners.of(_client(application, clients))
-    settings = [shown_setting(setting) for setting in entry.settings]
-    places = _places(entry, holders.places) if entry.kind == "leak" else []
+    settings = tuple(map(shown_setting, entry.settings[:MOST_SETTINGS]))
+    places = _places(entry, holders.places) if entry.kind == "leak" else ()
     place_count = len(entry.places) if entry.kind == "leak" else 0
     standing = entry.standing
     return Finding(
@@ -96,28 +96,28 @@ def record_of(entry: FindingEntry, state: State, holders: Holders, suppression: 
         name=text.name,
         kind=entry.kind,
         severity=SEVERITIES[entry.severity],
-        risks=list(text.risks),
+        risks=text.risks,
         confidence="low" if entry.low_confidence else "high",
         state=state,
-        message=wording.message(entry.message, application, settings, places, place_count),
-        sentence=entry.message,
+        message=clean(wording.message(entry.message, application, settings, places, place_count), SENTENCE_LENGTH),
+        sentence=clean(entry.message, SENTENCE_LENGTH),
         use_instead=text.use_instead,
         link=text.link,
         application=application,
-        subject=entry.subject,
+        subject=clean(entry.subject),
         settings=settings,
-        clients=clients,
+        clients=tuple(clients),
         client_count=holders.number,
         places=places,
         place_count=place_count,
-        reach=Reach(redacted_at=entry.redacted_at, written_to=entry.written_to) if entry.kind == "leak" else None,
+        reach=Reach(redacted_at=tuple(map(clean, entry.redacted_at)), written_to=tuple(entry.written_to)) if entry.kind == "leak" else None,
         first_seen_ms=entry.first_seen_ms,
         last_seen_ms=entry.last_seen_ms,
         opened_ms=standing.opened_ms or entry.first_seen_ms,
         ended_ms=standing.ended_ms or None,
         reopened=standing.reopened,
-        evidence=list(entry.evidence),
-        owner=FindingOwner(team=owner.team, contact=owner.contact) if owner else None,
+        evidence=tuple(clean(sentence, SENTENCE_LENGTH) for sentence in entry.evidence),
+        owner=Owner(team=clean(owner.team), contact=clean(owner.contact)) if owner else None,
         suppressed=_suppressed(suppression),
         decided=_decided(entry) if state == "closed" else None,
         alert=standing.alert,
@@ -162,13 +162,13 @@ def restored(record: Finding) -> FindingEntry:
 
 def application_of(entry: FindingEntry) -> Application:
     """Whose it is; empty of what concerns no application."""
-    return identity(entry.application) if entry.application else Application()
+    return identity(entry.application) if entry.application else NO_APPLICATION
 
 
 @lru_cache(maxsize=20_000)
 def identity(key: str) -> Application:
     """An application's key, taken apart."""
-    principal, client_id, group = json.loads(key)
+    principal, client_id, group = (part and clean(part) for part in json.loads(key))
     return Application(principal=principal, client_id=client_id, group=group)
 
 
@@ -184,12 +184,14 @@ def _client(of: Application, clients: Sequence[Client]) -> client_patterns.Patte
     return client_patterns.PatternSubject(of.principal, of.group, of.client_id)
 
 
-def _places(entry: FindingEntry, counts: Mapping[Place, int]) -> list[LeakPlace]:
+def _places(entry: FindingEntry, counts: Mapping[Place, int]) -> tuple[LeakPlace, ...]:
     order = sorted(entry.places, key=lambda key: (-counts.get(key, 0), -entry.places[key].last.appended_ms, key))
-    return [
-        LeakPlace(application=identity(key[0]), key=key[1], clients=counts.get(key, 0), last_seen_ms=entry.places[key].last.appended_ms)
+    return tuple(
+        LeakPlace(
+            application=identity(key[0]), key=clean(key[1]), clients=counts.get(key, 0), last_seen_ms=entry.places[key].last.appended_ms
+        )
         for key in order[:MOST_PLACES]
-    ]
+    )
 
 
 def _decided(entry: FindingEntry) -> Decided | None:
@@ -200,7 +202,7 @@ def _decided(entry: FindingEntry) -> Decided | None:
 
 
 def _suppressed(by: Suppression | None) -> Suppressed | None:
-    return Suppressed(reason=by.reason, until=by.until, where=by.where) if by else None
+    return Suppressed(reason=clean(by.reason, SENTENCE_LENGTH), until=by.until, where=clean(by.where)) if by else None
 
 
 QUIET_MS = 10 * 60_000
@@ -600,7 +602,7 @@ def named(entry: FindingEntry, holders: Holders) -> dict[str, Client]:
         if key not in clients and not holders.has(key):
             if client.disconnected_ms is None:
                 left_ms = holders.left_ms(whereabouts(client.cluster, client.principal, client.client_id, client.address), None)
-                client = client.model_copy(update={"disconnected_ms": left_ms or client.pushed_ms})  # noqa: PLW2901
+                client = replace(client, disconnected_ms=left_ms or client.pushed_ms)  # noqa: PLW2901
             clients[key] = client
     by_time = sorted(clients.items(), key=lambda item: _left(item[1]))
     return dict(by_time[:MOST_CLIENTS])
@@ -627,16 +629,16 @@ def _known(entry: FindingEntry, push: JudgedPush, disconnected_ms: int | None) -
     if known is not None and same and (known.disconnected_ms is None) == (disconnected_ms is None):
         return known
     return Client(
-        key=push.client,
-        client_id=push.client_id,
+        key=clean(push.client),
+        client_id=push.client_id and clean(push.client_id),
         instance_id=push.instance_id,
-        principal=push.principal,
-        address=push.address,
-        software_name=push.software_name,
-        software_version=push.software_version,
-        cluster=push.cluster,
+        principal=push.principal and clean(push.principal),
+        address=clean(push.address),
+        software_name=clean(push.software_name),
+        software_version=clean(push.software_version),
+        cluster=clean(push.cluster),
         broker=push.broker,
-        gateway=push.gateway,
+        gateway=clean(push.gateway),
         observed=push.rank > 0,
         pushed_ms=push.appended_ms,
         disconnected_ms=disconnected_ms,

@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import TypeAlias
 
-from clientscope.model.codec import adapter
+from clientscope.model.codec import encode_whole
 from clientscope.model.connection import ClientConnectionRecord
 from clientscope.model.enums import Kind
 from clientscope.model.gauge import GatewayGauge, Gauge
@@ -119,7 +119,7 @@ class GatewaySeries:
             others = sum(each.series for each in self.series.beyond.values())
             row = replace(row, other_series=others, sequence=self.series.floor)
         if row != self._published:
-            written[self._key] = None if row is None else _json(row)
+            written[self._key] = None if row is None else encode_whole(row)
             self._published = row
         return written
 
@@ -188,7 +188,7 @@ class GatewaySeries:
             return None
         cluster, broker, gateway = self._process.key
         listener, name, version = names(key)
-        return _json(
+        return encode_whole(
             Gauge(
                 cluster=cluster,
                 broker=broker,
@@ -209,8 +209,3 @@ class GatewaySeries:
 def clamped(timestamp_ms: int, appended_ms: int) -> int:
     """A gateway's time, or Kafka's where the former can't be right: five minutes ahead of it, or a day behind (F29)."""
     return timestamp_ms if appended_ms - _PAST_MS <= timestamp_ms <= appended_ms + _FUTURE_MS else appended_ms
-
-
-def _json(value: Gauge | GatewayGauge) -> bytes:
-    """With every field, so that who reads the topic need not know what is left out at its default."""
-    return adapter(type(value)).dump_json(value)

@@ -17,7 +17,7 @@ from record_bytes import binaries, config_record, connection_record, setting
 from clientscope.digest import DigestKey
 from clientscope.findings.conditions import Conditions
 from clientscope.model.client_key import client_key
-from clientscope.model.codec import decode, encode
+from clientscope.model.codec import decode, encode, encode_whole
 from clientscope.model.enums import Kind, Origin
 from clientscope.model.finding import Finding
 from clientscope.model.input import InputRecord
@@ -61,7 +61,7 @@ def alerted(finding: Finding) -> tuple[int, str] | None:
 
 def essentials(finding: Finding) -> dict[str, Any]:
     """All but how often it was written, what is worked out at the moment of writing, and who was named for less than the time between."""
-    said = finding.model_dump(exclude={"revision", "ended_ms", "clients"})
+    said = {name: value for name, value in asdict(finding).items() if name not in ("revision", "ended_ms", "clients")}
     connected = [client for client in finding.clients if client.disconnected_ms is None]
     if finding.kind == "fleet":  # clients are compared every ten seconds and at a start, so a restart may see it sooner
         said |= {"first_seen_ms": None, "opened_ms": None, "alert": alerted(finding)}
@@ -200,12 +200,12 @@ class Fleet:
             if finding is None:
                 del self.published[fingerprint]
             else:
-                self.published[fingerprint] = finding.model_dump_json(exclude_none=True).encode()
+                self.published[fingerprint] = encode_whole(finding)
         self.engine.written(changes, self.now)
 
     def findings(self, code: str = "") -> list[Finding]:
         """What the topic says, what to fix first first."""
-        found = [Finding.model_validate_json(text) for text in self.published.values()]
+        found = [decode(Finding, text) for text in self.published.values()]
         return sorted((each for each in found if not code or each.code == code), key=lambda each: each.urgency)
 
     def one(self, code: str) -> Finding:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from clientscope.model.finding import Alert, Application, Client, Finding, FindingOwner, LeakPlace, Reach
+from clientscope.model.client import Application, Client
+from clientscope.model.codec import adapter, encode_whole
+from clientscope.model.finding import Alert, Finding, LeakPlace, Owner, Reach
 from clientscope.model.setting import Redaction, Setting
 from clientscope.model.topics import FINDINGS
 from sinks.dashboard.state.known import TopicRecord
@@ -47,11 +49,11 @@ def made(number: int = 1, **fields: Any) -> Finding:
         "first_seen_ms": NOW_MS - 3 * DAY_MS,
         "last_seen_ms": NOW_MS - 60_000,
         "opened_ms": NOW_MS - 3 * DAY_MS,
-        "owner": FindingOwner(team="shop", contact="#shop-oncall"),
+        "owner": Owner(team="shop", contact="#shop-oncall"),
         "alert": Alert(number=1, why="new", at_ms=NOW_MS - 3 * DAY_MS),
         "revision": 1,
     }  # fmt: skip
-    return Finding.model_validate({**given, **fields})
+    return adapter(Finding).validate_python({**given, **fields}, strict=False)
 
 
 def resolved(number: int = 1, **fields: Any) -> Finding:
@@ -61,7 +63,7 @@ def resolved(number: int = 1, **fields: Any) -> Finding:
 
 def recorded(finding: Finding, at_ms: int = NOW_MS) -> TopicRecord:
     """As it lies on ``clientscope.findings``."""
-    return TopicRecord(FINDINGS, at_ms, finding.fingerprint.encode(), finding.model_dump_json().encode())
+    return TopicRecord(FINDINGS, at_ms, finding.fingerprint.encode(), encode_whole(finding))
 
 
 def leak(number: int = 2, **fields: Any) -> Finding:
@@ -81,7 +83,7 @@ def leak(number: int = 2, **fields: Any) -> Finding:
         ],
         "place_count": 2,
         "client_count": 3,
-        "reach": Reach(redacted_at=["gw-1"], written_to=["clientscope.configs-0@42"]),
+        "reach": Reach(redacted_at=("gw-1",), written_to=("clientscope.configs-0@42",)),
         "evidence": ["another secret has stood there since 2026-09-20: this one may have been rotated"],
         "owner": None,
     }

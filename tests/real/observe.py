@@ -143,7 +143,7 @@ def own_metrics(bootstrap_servers: str) -> list[OwnMetrics]:
 
 def findings(bootstrap_servers: str, code: str = "") -> list[Finding]:
     """The newest of each finding, of one code or of all."""
-    found = [Finding.model_validate_json(value) for value in newest(bootstrap_servers, FINDINGS).values() if value is not None]
+    found = [decode(Finding, value) for value in newest(bootstrap_servers, FINDINGS).values() if value is not None]
     return [each for each in found if code in ("", each.code)]
 
 

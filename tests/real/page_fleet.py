@@ -17,8 +17,9 @@ from page_state import broker, gauge, of_gateway, process, result
 from record_bytes import config_record, connection_record, setting
 
 from clientscope.catalog.value_states import ValueState
+from clientscope.model.client import Application, Client
 from clientscope.model.enums import Kind
-from clientscope.model.finding import Application, Client, Finding, FindingOwner, LeakPlace
+from clientscope.model.finding import Finding, LeakPlace, Owner
 from clientscope.model.topics import CONFIGS, CONNECTIONS
 from clientscope.profiles import owners
 from sinks.dashboard.state.known import TopicRecord
@@ -316,11 +317,11 @@ class Fleet:
 
     def _about(self, group: list[Member]) -> dict[str, Any]:
         first = min(member.since_ms for member in group)
-        owner = FindingOwner(team="Payments", contact="#team-payments") if group[0].principal == "User:payments" else None
+        owner = Owner(team="Payments", contact="#team-payments") if group[0].principal == "User:payments" else None
         return {
             "application": self._application(group[0]),
             "clients": [self._client(member) for member in group[:9]]
-            + [self._client(self.members[0]).model_copy(update={"disconnected_ms": self.now_ms - 3 * HOUR_MS})],
+            + [replace(self._client(self.members[0]), disconnected_ms=self.now_ms - 3 * HOUR_MS)],
             "client_count": len(group),
             "owner": owner,
             "first_seen_ms": first,

@@ -20,6 +20,7 @@ from clientscope.catalog.value_states import ValueState
 from clientscope.clock import now_ms
 from clientscope.digest import DigestKey
 from clientscope.model.client_key import client_key
+from clientscope.model.codec import encode_whole
 from clientscope.model.connection import rates
 from clientscope.model.enums import Kind
 from clientscope.model.principals import ANONYMOUS
@@ -105,7 +106,7 @@ class PlayedFleet:
                     id=f"{CLUSTER}/{broker}", cluster=CLUSTER, broker=broker, gateway=f"gw-{broker}", told_ms=now_ms(),
                     interval_ms=3_600_000, software_name="apache-kafka", software_version="3.9.1", source="declared",
                 )  # fmt: skip
-                producer.send(STATUS, key=status.key, value=status.model_dump_json().encode())
+                producer.send(STATUS, key=status.key, value=encode_whole(status))
 
     def orders_start_otherwise(self) -> None:
         """All clients of the orders are restarted, with acks=1."""

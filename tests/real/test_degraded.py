@@ -26,6 +26,7 @@ from stream_job import StreamJob
 
 from clientscope.kafka.writer import TopicWriter
 from clientscope.local.process import free_port
+from clientscope.model.codec import encode_whole
 from clientscope.model.enums import Kind
 from clientscope.model.topics import CONNECTIONS, FINDINGS, RESULTS
 from streaming.gauges import Gauges
@@ -106,7 +107,7 @@ def test_f40_names_that_are_lost_are_said_and_found_again(broker: RunningBroker,
         before.api_versions("before", "1.0")
         with closing(TopicWriter(broker.internal, FINDINGS)) as writer:
             finding = leak(0xF40, code="F401")
-            writer.write({finding.fingerprint: finding.model_dump_json().encode()})
+            writer.write({finding.fingerprint: encode_whole(finding)})
         failing = ("clientscope_deliver_receiver_failing", "hook")
         until(lambda: metrics(f"http://{metrics_listen}/metrics").get(failing), 1)
         assert hook.got == []

@@ -9,7 +9,7 @@ import signal
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +26,11 @@ from programs import running
 from clientscope.demo.fleet import Fleet
 from clientscope.kafka.writer import TopicWriter
 from clientscope.local.process import free_port
-from clientscope.model.finding import Application, Finding
+from clientscope.model.client import Application
+from clientscope.model.codec import decode, encode_whole
+from clientscope.model.finding import Finding
 from clientscope.model.status import ProcessStatus
 from clientscope.model.topics import FINDINGS, STATUS
-from clientscope.model.values import parse
 
 MANY = 1_000
 CANARY = "canary-6f2c"
@@ -54,7 +55,7 @@ class Deliver:
 
     def write(self, *findings: Finding) -> None:
         with closing(TopicWriter(self.broker.internal, FINDINGS)) as writer:
-            writer.write({one.fingerprint: one.model_dump_json().encode() for one in findings})
+            writer.write({one.fingerprint: encode_whole(one) for one in findings})
 
     def log(self) -> str:
         return "".join(path.read_text() for path in (self.folder / "logs").glob("*.log"))
@@ -131,7 +132,7 @@ def test_real_alertmanagers_have_what_is_open_and_forget_what_is_resolved(spare:
             test = clientscope("deliver", "--test", "--receivers", str(tmp_path / "receivers.toml"))
             assert (test.returncode, test.stdout) == (1, "am 1: connection refused\nam 2: ok\nam 3: ok\n")
             assert [one["labels"]["alertname"] for one in alerts_of(first) or ()].count("clientscope_test") == 1
-            running.write(finding.model_copy(update={"state": "resolved", "ended_ms": 1}))
+            running.write(replace(finding, state="resolved", ended_ms=1))
             until(lambda: "AN701" not in {one["labels"].get("code") for one in alerts_of(first) or ()})
 
 
@@ -151,7 +152,7 @@ def test_f31_f32_a_storm_is_a_message_and_a_kill_in_mid_send_loses_and_repeats_n
             body = standardwebhooks.Webhook(base64.b64encode(SECRET).decode()).verify(struck.got[-1].body, dict(struck.got[-1].headers))
             assert "findings of AN801\n" in body["data"]["text"]
             before = len(well.got)
-            running.write(*(one.model_copy(update={"state": "resolved", "ended_ms": 1}) for one in storm))
+            running.write(*(replace(one, state="resolved", ended_ms=1) for one in storm))
             assert eventually(lambda: told(well, "ended") == MANY), running.log()
             time.sleep(2)  # until that is committed
             running.processes.stop("copy")
@@ -169,7 +170,7 @@ def test_f31_f32_a_storm_is_a_message_and_a_kill_in_mid_send_loses_and_repeats_n
 def test_f30_what_a_receiver_refuses_is_given_up_counted_and_said_on_the_topic_of_statuses(spare: Any, tmp_path: Path) -> None:
     def said() -> list[ProcessStatus]:
         """What the newest record of the receiver says, which the job makes a finding of."""
-        found = [parse(ProcessStatus, one.value) for one in read_all(spare.internal, STATUS) if one.key == b'["receiver","gone"]']
+        found = [decode(ProcessStatus, one.value) for one in read_all(spare.internal, STATUS) if one.key == b'["receiver","gone"]']
         return found[-1:]
 
     with serving(status(410)) as gone:

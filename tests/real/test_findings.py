@@ -6,6 +6,7 @@ import signal
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
+from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
@@ -18,6 +19,7 @@ from patience import LIMIT_S, until
 
 from clientscope.client import KafkaProducer
 from clientscope.kafka.writer import TopicWriter
+from clientscope.model.codec import encode_whole
 from clientscope.model.status import ProcessStatus
 from clientscope.model.topics import FINDINGS, STATUS
 
@@ -110,12 +112,12 @@ def test_alerts_that_deliver_has_given_up_are_a_finding(installation: Any) -> No
         kind="receiver", id="tickets", condition="failed", reason="HTTP 410", started_ms=now_ms, told_ms=now_ms, interval_ms=5_000,
         figures={"given_up": 3},
     )  # fmt: skip
-    well = said.model_copy(update={"condition": "ok", "reason": "", "told_ms": now_ms + 1_000, "figures": {"given_up": 0}})
+    well = replace(said, condition="ok", reason="", told_ms=now_ms + 1_000, figures={"given_up": 0})
     with closing(TopicWriter(installation.internal, STATUS)) as writer:
-        writer.write({said.key: said.model_dump_json().encode()})
+        writer.write({said.key: encode_whole(said)})
         found = becomes(installation.internal, "OP007", lambda each: each.state == "open")
         assert 'Receiver "tickets" did not get 3 alert(s)' in found.message
-        writer.write({said.key: well.model_dump_json().encode()})
+        writer.write({said.key: encode_whole(well)})
         becomes(installation.internal, "OP007", lambda each: each.state == "resolved")
 
 

@@ -14,6 +14,7 @@ from made_findings import leak, made
 from observe import newest, read_all
 
 from clientscope.kafka.writer import TopicWriter
+from clientscope.model.codec import decode, encode_whole
 from clientscope.model.decision import Decision
 from clientscope.model.finding import Finding
 from clientscope.model.topics import DECISIONS, FINDINGS
@@ -27,8 +28,8 @@ SETTING, LEAK, GONE = made(0xA1A1A1A1), leak(0xB2B2B2B2), made(0xC3C3C3C3)
 @pytest.fixture(scope="module")
 def cluster(broker: Any) -> Iterator[str]:
     """A broker whose topic holds an older version of a finding, two that are open, one that was forgotten, and one that is none."""
-    older: dict[str, bytes | None] = {SETTING.fingerprint: made(0xA1A1A1A1, state="resolved").model_dump_json().encode()}
-    values: dict[str, bytes | None] = {each.fingerprint: each.model_dump_json().encode() for each in (SETTING, LEAK, GONE)}
+    older: dict[str, bytes | None] = {SETTING.fingerprint: encode_whole(made(0xA1A1A1A1, state="resolved"))}
+    values: dict[str, bytes | None] = {each.fingerprint: encode_whole(each) for each in (SETTING, LEAK, GONE)}
     of_others = {key.decode(): None for key in newest(broker.internal, FINDINGS)}  # other modules' tests have written there
     with closing(TopicWriter(broker.internal, FINDINGS)) as writer:
         for records in (of_others, older, values, {GONE.fingerprint: None}, {"broken": b"{"}):
@@ -50,7 +51,7 @@ def decided(cluster: str) -> list[Any]:
 
 def test_the_newest_of_each_is_listed_and_only_data_is_on_stdout(cluster: str) -> None:
     ended = run(cluster, "-o", "jsonl")
-    assert [Finding.model_validate_json(line) for line in ended.stdout.splitlines()] == [with_risks(LEAK), with_risks(SETTING)]
+    assert [decode(Finding, line.encode()) for line in ended.stdout.splitlines()] == [with_risks(LEAK), with_risks(SETTING)]
     assert ended.stderr == "1 record of clientscope.findings can't be read; ignored\n"
     ended = run(cluster, "list", "-o", "name", "--limit", "1")
     assert ended.stdout == f"{LEAK.fingerprint}\n"
@@ -70,9 +71,9 @@ def test_decisions_are_written_and_taken_back(cluster: str) -> None:
     assert "the next push of the same secret reopens the finding" in closed.stderr
     run(cluster, "close", "a1a1a1", "b2b2b2", "b2b2b2b2", "--as", "accepted", "--until", NEXT_MONTH, "--why", "until the migration")
     first, *others = decided(cluster)[before:]
-    assert (first.key.decode(), Decision.model_validate_json(first.value).by) == (LEAK.fingerprint, "ada")
-    assert [Decision.model_validate_json(record.value).until for record in others] == 2 * [date.fromisoformat(NEXT_MONTH)]
-    assert {Decision.model_validate_json(record.value).by for record in others} == {"grace"}
+    assert (first.key.decode(), decode(Decision, first.value).by) == (LEAK.fingerprint, "ada")
+    assert [decode(Decision, record.value).until for record in others] == 2 * [date.fromisoformat(NEXT_MONTH)]
+    assert {decode(Decision, record.value).by for record in others} == {"grace"}
 
     run(cluster, "reopen", "a1a1a1", "b2b2b2", "--why", "the migration is off")
     tombstones = decided(cluster)[before + 3 :]

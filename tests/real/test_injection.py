@@ -32,7 +32,7 @@ from clientscope.clock import now_ms
 from clientscope.gateway.metrics import GatewayMetrics
 from clientscope.gateway.place import GatewayPlace
 from clientscope.gateway.registry import ConnectionRegistry
-from clientscope.model.values import clean
+from clientscope.model.fields import clean
 from clientscope.report.listing import csv_line
 from clientscope.session.state import Identity
 from clientscope.wire.messages import ApiVersionsRequest

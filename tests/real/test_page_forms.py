@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -41,7 +42,7 @@ def update(server: PageServer, page: Page) -> None:
     fleet = server.fleet
     server.apply(fleet.opened(fleet.members[0], 2, now_ms()))
     server.apply(fleet.heartbeats(now_ms()))
-    server.apply([fleet.finding(each.model_copy(update={"last_seen_ms": now_ms()})) for each in fleet.findings()])
+    server.apply([fleet.finding(replace(each, last_seen_ms=now_ms())) for each in fleet.findings()])
     page.wait_for_function("version => Number(document.body.dataset.version) >= version", arg=server.state.version)
     server.state.unreachable("no broker answers")
     expect(page.locator("#feed")).not_to_have_text("Live")
@@ -90,7 +91,7 @@ def test_keeps_form_when_finding_is_decided_elsewhere(server: PageServer, opens:
     finding = server.state.finding(fingerprint)
     assert finding is not None
     decided = Decided(resolution="accepted", by="anna", why="also known", at_ms=now_ms(), until=datetime.now(UTC).date())
-    server.apply([server.fleet.finding(finding.model_copy(update={"state": "closed", "decided": decided}))])
+    server.apply([server.fleet.finding(replace(finding, state="closed", decided=decided))])
     shows(page, ".since", "closed")
     shows(page, ".decide", "Meanwhile this finding was closed")
     expect(page.get_by_label(UNTIL)).to_be_visible()

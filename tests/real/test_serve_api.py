@@ -17,6 +17,7 @@ from observe import private_file, push_one, read_all, write
 from patience import LIMIT_S, until
 
 from clientscope.local.process import free_port
+from clientscope.model.codec import encode_whole
 from clientscope.model.topics import DECISIONS, FINDINGS
 
 TOKEN = "a-token-of-the-tests-only"
@@ -26,7 +27,7 @@ FINGERPRINT = fingerprint(0x5E4E)
 @pytest.fixture
 def page(broker: RunningBroker, tmp_path: Path) -> Iterator[str]:
     finding = leak(0x5E4E, clients=[{"client_id": "serve-api", "address": "127.0.0.1"}])
-    write(broker.internal, FINDINGS, (FINGERPRINT.encode(), finding.model_dump_json().encode()))
+    write(broker.internal, FINDINGS, (FINGERPRINT.encode(), encode_whole(finding)))
     tokens = private_file(tmp_path / "tokens", f"alice {TOKEN}\n")
     address = f"127.0.0.1:{free_port()}"
     with running_processes(tmp_path) as processes:

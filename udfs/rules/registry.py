@@ -6,14 +6,12 @@ file's name.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
 
+from clientscope.model.finding import Finding
 from clientscope.risks import Risk
 from udfs.rules import batching, combinations, connections, delivery, groups, keys, leaks, reading, software, values
 from udfs.rules.engine.rule import DECLARED, Needs, Rule
-
-if TYPE_CHECKING:
-    from clientscope.model.finding import Finding  # its models take a tenth of the start of a command that needs none
 
 MODULES = (delivery, batching, groups, reading, connections, software, values, combinations, keys, leaks)
 """Whose import registers the functions that judge."""
@@ -44,4 +42,4 @@ def risks_of(code: str) -> tuple[Risk, ...]:
 
 def with_risks(finding: Finding) -> Finding:
     """A finding with what it risks: records of releases before 0.2 don't say it."""
-    return finding if finding.risks else finding.model_copy(update={"risks": list(risks_of(finding.code))})
+    return finding if finding.risks else replace(finding, risks=risks_of(finding.code))

@@ -46,6 +46,7 @@ def _list(settings: FindingsListSettings) -> int:
         SettingsError: the search is invalid.
     """
     from clientscope.clock import now_ms
+    from clientscope.model.codec import as_json
     from clientscope.query import FINDINGS
     from clientscope.report import api, findings, listing
     from udfs.rules.registry import with_risks
@@ -61,7 +62,7 @@ def _list(settings: FindingsListSettings) -> int:
         how_many = (findings.listed(chosen),) if chosen and settings.output in ("table", "wide") else ()
         return listing.Listed(
             chosen,
-            row=lambda finding: finding.model_dump(mode="json"),
+            row=as_json,
             name=lambda finding: finding.fingerprint,
             table=lambda items, wide: findings.findings_table(items, now_ms(), wide=wide) if items else None,
             cells=lambda finding: (findings.cells(finding),),
@@ -111,6 +112,8 @@ def _show(settings: FindingsShowSettings) -> int:
     from clientscope.clock import now_ms
     from clientscope.commands.findings import topic
     from clientscope.kafka.access import KafkaAccess
+    from clientscope.model.codec import adapter
+    from clientscope.model.finding import Finding
     from clientscope.model.topics import FINDINGS
     from clientscope.report import listing
     from clientscope.report.findings import details, found_by
@@ -119,7 +122,7 @@ def _show(settings: FindingsShowSettings) -> int:
     topics.verify(kafka, reads=(FINDINGS,))
     finding = found_by(settings.fingerprint, topic.read(kafka))
     if settings.output == "json":
-        print(finding.model_dump_json(indent=2))
+        print(adapter(Finding).dump_json(finding, indent=2).decode())
     else:
         view = details(finding, now_ms())
         listing.console(Console(), view).print(view)
@@ -156,6 +159,7 @@ def _who_has(settings: FindingsWhoHasSettings) -> int:
     from clientscope import core_dumps
     from clientscope.digest import DigestKey
     from clientscope.errors import SettingsError
+    from clientscope.model.codec import as_json
     from clientscope.report import listing, who_has
     from clientscope.report.api import Api
 
@@ -167,7 +171,7 @@ def _who_has(settings: FindingsWhoHasSettings) -> int:
     core_dumps.forbid()
     found = who_has.fetch(api, who_has.read_digests(key))
     if settings.output == "json":
-        print(json.dumps([finding.model_dump(mode="json") for finding in found], ensure_ascii=False, indent=2))
+        print(json.dumps([as_json(finding) for finding in found], ensure_ascii=False, indent=2))
         print(who_has.ONLY_THE_BROKER if found else who_has.NOBODY, file=sys.stderr)
     else:
         view = who_has.view(found)
@@ -207,6 +211,7 @@ def _close(settings: FindingsCloseSettings) -> int:
     from clientscope.clock import now_ms
     from clientscope.commands.findings import topic
     from clientscope.kafka.access import KafkaAccess
+    from clientscope.model.codec import encode_whole
     from clientscope.model.topics import DECISIONS, FINDINGS
     from clientscope.report import deciding
     from clientscope.report.findings import printable
@@ -216,7 +221,7 @@ def _close(settings: FindingsCloseSettings) -> int:
     topics.verify(kafka, reads=(FINDINGS,), writes=(DECISIONS,))
     findings = topic.named(settings.fingerprints, topic.read(kafka))
     decisions = [decide.decision(finding) for finding in findings]
-    topic.write(kafka, {decision.fingerprint: decision.model_dump_json(exclude_none=True).encode() for decision in decisions}, {})
+    topic.write(kafka, {decision.fingerprint: encode_whole(decision) for decision in decisions}, {})
     for finding in findings:
         print(f"closed {finding.fingerprint} as {settings.resolution}: {printable(finding.message)}")
         for warning in decide.warnings(finding):

@@ -13,9 +13,9 @@ from clientscope.kafka.access import KafkaAccess
 from clientscope.kafka.admin import no_broker
 from clientscope.kafka.compacted import read_compacted
 from clientscope.kafka.writer import TopicWriter
+from clientscope.model.codec import decode
 from clientscope.model.finding import Finding
 from clientscope.model.topics import DECISIONS, FINDINGS
-from clientscope.model.values import parse
 from clientscope.report.findings import found_by
 
 CLIENT_ID = "clientscope-findings"
@@ -43,7 +43,7 @@ def read(kafka: KafkaAccess) -> list[Finding]:
     findings, broken = [], 0
     for value in values.values():
         try:
-            findings.append(parse(Finding, value))
+            findings.append(decode(Finding, value))
         except RecordError:
             broken += 1
     if broken:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 from clientscope.catalog.configs import ClientType
 from clientscope.catalog.sensitive_values import judge_value
@@ -18,10 +19,12 @@ from clientscope.commands.lint.placed import LINE_END, Placed, Region
 from clientscope.commands.lint.shown import plain
 from clientscope.findings.fingerprints import application_key, fingerprint
 from clientscope.logs.events import EventKind
+from clientscope.model.client import Application
+from clientscope.model.finding import Finding, State
 from clientscope.model.result import Verdict
 from clientscope.model.setting import Setting, SettingOrigin
 from clientscope.profiles.client_patterns import ClientPattern, PatternSubject
-from clientscope.profiles.owners import Owner, Owners
+from clientscope.profiles.owners import Owners
 from clientscope.profiles.suppressions import ENDLESS, Suppression, suppressing
 from clientscope.severities import SEVERITIES
 from udfs.kernels.applications import of_client
@@ -116,9 +119,9 @@ class FileSetting(Setting):
     line: int | None = None
 
 
-@dataclass(frozen=True)
-class FileFinding:
-    """One thing that is wrong in one file.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileFinding(Finding):
+    """A finding in a file: one with a place, and without times.
 
     Attributes:
         region: of the value that it is about; None where that isn't in the file.
@@ -126,15 +129,15 @@ class FileFinding:
         settings: those that decided; the first is the one that it is about.
     """
 
+    state: State = "open"
+    first_seen_ms: int = 0
+    last_seen_ms: int = 0
+    opened_ms: int = 0
     rule: RuleTexts
-    severity: str
-    message: str
     path: str
     region: Region | None
-    source: str
-    settings: tuple[FileSetting, ...]
-    fingerprint: str
-    owner: Owner | None = None
+    source: str = ""
+    settings: tuple[FileSetting, ...]  # those of a file have a line
 
     @property
     def rank(self) -> int:
@@ -237,10 +240,10 @@ class LintReport:
             for code, outcome in file.outcomes.items():
                 counts.setdefault(code, Counter())[outcome] += 1
             for finding in file.findings:
-                counts[finding.rule.code]["findings"] += 1
-                severities[finding.rule.code] = max(severities.get(finding.rule.code, "info"), finding.severity, key=SEVERITIES.index)
+                counts[finding.code]["findings"] += 1
+                severities[finding.code] = max(severities.get(finding.code, "info"), finding.severity, key=SEVERITIES.index)
             for finding, _ in file.suppressed:
-                counts[finding.rule.code]["suppressed"] += 1
+                counts[finding.code]["suppressed"] += 1
         return [(code, severities.get(code, ""), counts[code]) for code in sorted(counts)]
 
 
@@ -315,8 +318,9 @@ def _report(
     outcomes: dict[str, str] = {}
     found: dict[tuple[str, str], FileFinding] = {}
     shared = Counter(subject.prefixed is None for subject in read.subjects)[True] > 1
-    owner = decisions.owners.of(client)
     who = application_key(client.principal, application, client.group, client.path)
+    of = Application(principal=client.principal, client_id=application, group=client.group)
+    made = partial(_made, path=read.path, application=of, owner=decisions.owners.of(client))
     for subject, verdicts in zip(read.subjects, judged, strict=True):
         for verdict in verdicts:
             if shared and subject.prefixed is None and verdict.code == OF_ONE_CLIENT:
@@ -329,17 +333,17 @@ def _report(
                 key = rule.keys[0] if rule.keys and not rule.is_leak else about[0].key if about else ""
                 if subject.prefixed is not None:  # one file has settings of several clients
                     key = next((subject.prefixed[each.key] for each in about if each.key in subject.prefixed), key)
-                finding = _finding(read, subject, rule, verdict, about, fingerprint(rule.code, who, key), owner)
-                found.setdefault((rule.code, key), finding)
+                by_rule = partial(made, rule, fingerprint=fingerprint(rule.code, who, key))
+                found.setdefault((rule.code, key), _finding(read, subject, rule, verdict, about, by_rule))
     for kind, line, about_it in read.happened:
         outcomes[kind.code] = "fired"
         rule = RuleTexts(kind.code, kind.name, kind.severity, (), kind.documentation, kind.source)
-        region, print_of = Region(line, 1, line, 1), fingerprint(kind.code, who, "")
-        said = FileFinding(rule, kind.severity, kind.message, read.path, region, "", about_it, print_of, owner)
+        by_event = partial(made, rule, fingerprint=fingerprint(kind.code, who, ""))
+        said = by_event(severity=kind.severity, message=kind.message, region=Region(line, 1, line, 1), settings=about_it)
         found.setdefault((kind.code, ""), said)
     findings, suppressed = [], []
     for finding in sorted(found.values(), key=_order):
-        code, places = finding.rule.code, [setting.line for setting in finding.settings if setting.line]
+        code, places = finding.code, [setting.line for setting in finding.settings if setting.line]
         suppression = suppressing(decisions.suppressions, code, client, decisions.today)
         suppression = suppression or ignoring(read.ignored, read.path, code, finding.region and finding.line, places)
         if suppression:
@@ -352,7 +356,7 @@ def _report(
 
 def _order(finding: FileFinding) -> tuple[bool, int, int, str]:
     """A sort key: the order of the file; findings without a place in it come last."""
-    return finding.region is None, finding.line, finding.column, finding.rule.code
+    return finding.region is None, finding.line, finding.column, finding.code
 
 
 def _each(rule: RuleTexts, verdict: Verdict) -> list[tuple[Setting, ...]]:
@@ -381,8 +385,26 @@ def _client(read: Read) -> PatternSubject:
     return PatternSubject(read.principal, value("group.id") or value("application.id"), value("client.id"), read.path)
 
 
+def _made(rule: RuleTexts, **fields: Any) -> FileFinding:
+    """What a rule, or an event, has found."""
+    return FileFinding(
+        rule=rule,
+        code=rule.code,
+        name=rule.name,
+        kind="leak" if rule.is_leak else "setting",
+        use_instead=rule.documentation.get("Use instead", ""),
+        link=rule.link,
+        **fields,
+    )
+
+
 def _finding(
-    read: Read, subject: Subject, rule: RuleTexts, verdict: Verdict, about: Sequence[Setting], fingerprint: str, owner: Owner | None
+    read: Read,
+    subject: Subject,
+    rule: RuleTexts,
+    verdict: Verdict,
+    about: Sequence[Setting],
+    made: Callable[..., FileFinding],
 ) -> FileFinding:
     settings: list[FileSetting] = []
     region, source = None, ""
@@ -401,7 +423,7 @@ def _finding(
     severity, message = severity_of(verdict, about), verdict.message
     if rule.is_leak and stand and all(placed is not None and credentials.is_sample(placed.value or "") for placed in stand):
         severity, message = "info", shown.SAMPLE
-    return FileFinding(rule, severity, message, read.path, region, source, tuple(settings), fingerprint, owner)
+    return made(severity=severity, message=message, region=region, source=source, settings=tuple(settings))
 
 
 def _setting(judged: Setting, placed: Placed | None, secret: bool) -> FileSetting:

@@ -21,9 +21,9 @@ from clientscope.kafka.admin import no_broker
 from clientscope.kafka.compacted import read_compacted
 from clientscope.kafka.reader import TopicReader
 from clientscope.logs import files
+from clientscope.model.codec import decode
 from clientscope.model.status import BrokerStatus
 from clientscope.model.topics import CONNECTIONS, STATUS
-from clientscope.model.values import parse
 from clientscope.profiles.owners import Owners
 from clientscope.query import Query
 from clientscope.readiness.judging import UpgradeQuestion, judge_seen, oldest_release, utc
@@ -92,7 +92,7 @@ class GatewayRecords:
         versions: dict[str, list[str]] = defaultdict(list)
         for value in values:
             try:
-                broker = parse(BrokerStatus, value)
+                broker = decode(BrokerStatus, value)
             except RecordError:
                 continue  # a process's
             versions[broker.cluster].append(broker.software_version)

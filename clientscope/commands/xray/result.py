@@ -30,8 +30,9 @@ from clientscope.commands.xray.inventory import (
 )
 from clientscope.errors import SettingsError
 from clientscope.logs.events import EventKind
+from clientscope.model.finding import Owner
 from clientscope.profiles.client_patterns import PatternSubject
-from clientscope.profiles.owners import Owner, Owners
+from clientscope.profiles.owners import Owners
 from clientscope.readiness import ApiUse, ObservedClient, judge_readiness, nearest_release
 from clientscope.readiness.rows import JudgedClient, ReadinessRow, logged_ms, rows
 from clientscope.readiness.verdict import last_old_ms
@@ -418,7 +419,7 @@ def _problems(found: Sequence[ShownConfiguration], lint: LintReport) -> tuple[Pr
     others = (ShownConfiguration(file.path, "of no client", "", "", 0, {}, ()) for file in lint.files[len(found) :])
     for configuration, file in zip((*found, *others), lint.files, strict=True):
         for finding in file.findings:
-            rows[finding.rule.code, finding.severity].append((finding, _affected(configuration, finding)))
+            rows[finding.code, finding.severity].append((finding, _affected(configuration, finding)))
     problems = []
     for (code, severity), affected in rows.items():
         first = affected[0][0]
@@ -428,7 +429,7 @@ def _problems(found: Sequence[ShownConfiguration], lint: LintReport) -> tuple[Pr
         counted = [replace(each, clients=count) for each, count in together.items()]
         listed = sorted(counted, key=lambda each: (-each.clients, each.application))
         use_instead = first.rule.documentation.get("Use instead", "").replace("``", "`")
-        problems.append(ProblemRow(code, severity, first.message, use_instead, first.rule.link, tuple(listed)))
+        problems.append(ProblemRow(code, severity, first.message, use_instead, first.link, tuple(listed)))
     return tuple(sorted(problems, key=lambda row: (-SEVERITIES.index(row.severity), -row.clients, row.code)))
 
 

@@ -14,6 +14,7 @@ from clientscope.api.findings import DecisionTaken
 from clientscope.errors import EnvironmentProblem, SettingsError
 from clientscope.kafka.access import Kafka
 from clientscope.kafka.writer import TopicWriter
+from clientscope.model.codec import encode_whole
 from clientscope.model.decision import Resolution
 from clientscope.model.finding import Finding
 from clientscope.model.topics import DECISIONS
@@ -70,8 +71,8 @@ class Deciding:
         with _in_fields_names():
             decide = Closing.of(resolution, why, until or "", by, now_ms)
             decision = decide.decision(finding)
-        self._written(finding.fingerprint, decision.model_dump_json(exclude_none=True).encode(), {})
-        return DecisionTaken(**decision.model_dump(exclude={"version"}), warnings=list(decide.warnings(finding)))
+        self._written(finding.fingerprint, encode_whole(decision), {})
+        return DecisionTaken(fingerprint=decision.fingerprint, **vars(decide), warnings=list(decide.warnings(finding)))
 
     def reopen(self, finding: Finding, why: str, by: str, now_ms: int) -> DecisionTaken:
         """Takes a decision back.

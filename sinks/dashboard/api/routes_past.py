@@ -181,13 +181,13 @@ def routes(past: Past, state: State, clock: Callable[[], int]) -> APIRouter:
         """The findings at a time, each in its last state recorded by then."""
         parse(q, HISTORY_FINDINGS, clock())
         found = past.ask("findings_at", at_ms=clock() if at is None else at, q=q, sort=sort, offset=offset, limit=limit, now_ms=clock())
-        return adapter(PastFindings).validate_python({"offset": offset, **found})
+        return adapter(PastFindings).validate_python({"offset": offset, **found}, strict=False)
 
     @router.get("/findings/ended", responses=_WRONG)
     def ended(asked: Asked, q: Q = "", sort: Sort = "-ended", offset: Offset = 0, limit: Limit = 100) -> PastFindings:
         """What was resolved or closed."""
         parse(q, HISTORY_FINDINGS, clock())
         found = past.ask("findings_ended", span=asked.span(clock()), q=q, sort=sort, offset=offset, limit=limit, now_ms=clock())
-        return adapter(PastFindings).validate_python({"offset": offset, **found})
+        return adapter(PastFindings).validate_python({"offset": offset, **found}, strict=False)
 
     return router

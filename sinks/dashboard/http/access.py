@@ -29,7 +29,7 @@ from clientscope.config import ServeSettings
 from clientscope.config_types import is_loopback, split_networks
 from clientscope.errors import SettingsError
 from clientscope.model.client_key import network_of
-from clientscope.model.values import clean
+from clientscope.model.fields import clean
 
 COOKIE = "clientscope_session"
 SESSION_SECONDS = 12 * 60 * 60

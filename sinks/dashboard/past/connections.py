@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from clientscope.catalog.sensitive import shown
 from clientscope.model.enums import OF_GATEWAYS, Kind
-from clientscope.model.values import clean
+from clientscope.model.fields import clean
 from clientscope.presence import FIRST_INTERVAL_MS, LOST_AFTER
 from clientscope.profiles.owners import NO_OWNERS, Owners
 from clientscope.query import HISTORY_CLIENTS, matches, parse, parse_sort, version_order

@@ -6,7 +6,8 @@ from datetime import datetime
 from typing import Any
 
 from clientscope.catalog.sensitive import shown
-from clientscope.model.finding import TO_DO, Application, Finding
+from clientscope.model.codec import adapter, as_json
+from clientscope.model.finding import TO_DO, Finding
 from clientscope.query import HISTORY_FINDINGS, parse, parse_sort
 from clientscope.report.findings import SORTS, Searched, is_found, searched, sort_findings
 from sinks.dashboard.past.tables import Json, Span, Tables, moment, text, too_wide, within
@@ -57,7 +58,7 @@ def page(found: Found, q: str, sort: str, offset: int, limit: int, now_ms: int) 
     query, keys = parse(q, HISTORY_FINDINGS, now_ms), parse_sort(sort or "-severity,-clients,since", (*SORTS, "ended"))
     chosen = [each for each in found if is_found(query, each[0])]
     sort_findings(chosen, keys, lambda each: each[0])
-    return {"total": len(chosen), "items": [finding.model_dump(mode="json") for _, finding in chosen[offset : offset + limit]]}
+    return {"total": len(chosen), "items": [as_json(finding) for _, finding in chosen[offset : offset + limit]]}
 
 
 def _read(tables: Tables, sql: str) -> Found:
@@ -71,9 +72,9 @@ def _read(tables: Tables, sql: str) -> Found:
 def _finding(row: dict[str, Any]) -> Finding:
     """The finding of a row, as far as the table has it; the job has redacted and bounded it, but others may write such rows."""
     recorded_ms, end_ms = (_ms(row[name]) for name in ("recorded", "ended"))
-    of = Application(principal=row["principal"], client_id=row["client_id"] and shown(row["client_id"]), group=row["group"])
+    of = {"principal": row["principal"], "client_id": row["client_id"] and shown(row["client_id"]), "group": row["group"]}
     decided = {"resolution": row["decided_as"], "by": row["decided_by"] or "", "why": "", "at_ms": recorded_ms}
-    return Finding.model_validate(
+    return adapter(Finding).validate_python(
         {
             **{name: value for name, value in row.items() if name not in ("owner", "ended")},
             "message": row["message"] or "",
@@ -82,7 +83,8 @@ def _finding(row: dict[str, Any]) -> Finding:
             "ended_ms": recorded_ms if end_ms is None and row["state"] in ENDED else end_ms,
             "owner": row["owner"] and {"team": row["owner"], "contact": ""},
             "decided": row["decided_as"] and decided,
-        }
+        },
+        strict=False,
     )
 
 

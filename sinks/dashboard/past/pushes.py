@@ -17,9 +17,9 @@ from clientscope.catalog.client_facts import FACTS, How
 from clientscope.catalog.sensitive import shown
 from clientscope.catalog.value_states import ValueState
 from clientscope.model.enums import Origin, rank_of
+from clientscope.model.fields import clean
 from clientscope.model.push import Push, compact
 from clientscope.model.setting import Redaction, Setting, reason_name
-from clientscope.model.values import clean
 from clientscope.policy.redaction import type_name
 from sinks.dashboard.past.connections import points, step_of
 from sinks.dashboard.past.tables import Json, NoAnswer, Span, Tables, text, too_wide, within

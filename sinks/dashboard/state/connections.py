@@ -13,8 +13,8 @@ from clientscope.model.client_key import Tenant, tenant_of
 from clientscope.model.codec import decode
 from clientscope.model.connection import ClientConnectionRecord, Passed
 from clientscope.model.enums import Kind
+from clientscope.model.fields import clean
 from clientscope.model.gauge import GatewayKey
-from clientscope.model.values import clean
 from clientscope.policy.redaction import ClientNames
 from clientscope.presence import GatewayProcess, Presence
 from clientscope.profiles.owners import NO_OWNERS, Owners

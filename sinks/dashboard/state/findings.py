@@ -11,8 +11,8 @@ from clientscope.api.overview import OpenFindings
 from clientscope.errors import RecordError
 from clientscope.fair_share import HeldEntry, too_many
 from clientscope.model.client_key import Tenant, tenant_of
+from clientscope.model.codec import decode, encode
 from clientscope.model.finding import TO_DO, Finding, State
-from clientscope.model.values import parse as parse_value
 from clientscope.query import Key, Query, term_text
 from clientscope.report.findings import FindingChoice, Searched, searched, sort_findings
 from clientscope.severities import SEVERITIES
@@ -40,11 +40,11 @@ class _Kept(NamedTuple):
             searched(finding),
             finding.urgency,
             tenant_of(finding.application.principal, finding.clients[0].address if finding.clients else ""),
-            finding.model_dump_json(exclude_defaults=True).encode(),
+            encode(finding),
         )
 
     def finding(self) -> Finding:
-        return Finding.model_validate_json(self.text)
+        return decode(Finding, self.text)
 
     def groups(self, group: FindingGroupBy) -> tuple[str | None, ...]:
         """The groups that it is in; one at least."""
@@ -82,7 +82,7 @@ class FindingTable:
         """
         if key is None or len(key) > MAX_KEY_BYTES:
             raise RecordError("key")
-        finding = None if value is None else parse_value(Finding, value)
+        finding = None if value is None else decode(Finding, value)
         kept = None if finding is None else _Kept.of(finding)
         known = self._kept.get(key)
         if kept == known:

@@ -15,11 +15,11 @@ from clientscope.model.client_key import client_key
 from clientscope.model.codec import decode
 from clientscope.model.connection import ClientConnectionRecord
 from clientscope.model.enums import rank_of
+from clientscope.model.fields import clean
 from clientscope.model.principals import authenticated
 from clientscope.model.push import Push
 from clientscope.model.result import PushResult
 from clientscope.model.topics import CONFIGS, CONNECTIONS, FINDINGS, GAUGES, RESULTS, STATUS
-from clientscope.model.values import clean
 from clientscope.policy.redaction import ClientNames
 from clientscope.profiles.owners import NO_OWNERS, Owners
 from clientscope.readiness.seen import SeenClients

@@ -12,9 +12,9 @@ from clientscope.api.clients import ClientDetail, ClientStart, Configuration, Ef
 from clientscope.catalog.configs import TYPES
 from clientscope.errors import EnvironmentProblem, RecordError
 from clientscope.model.codec import decode
+from clientscope.model.fields import clean
 from clientscope.model.push import Push
 from clientscope.model.setting import Setting
-from clientscope.model.values import clean
 from clientscope.policy.redaction import ClientNames, judged_record, type_name
 from sinks.dashboard.rows.judging import IndexedPush
 from sinks.dashboard.state.reader import Fetch, Place

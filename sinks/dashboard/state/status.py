@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import fields
-from typing import TypeVar
+from dataclasses import asdict, fields, replace
+from typing import Any, TypeVar
 
 from clientscope.api.clients import ApiRange, BrokerItem, Difference, RangeAt
 from clientscope.api.overview import ProcessHealth
 from clientscope.catalog.releases import api_name
-from clientscope.model.codec import read_key
+from clientscope.model.codec import decode, read_key
 from clientscope.model.status import STALE_AFTER, BrokerStatus, ProcessStatus
-from clientscope.model.values import parse
 from clientscope.query import BROKERS, Query, matches
 from clientscope.readiness.judging import oldest_release
 
@@ -46,7 +45,7 @@ class StatusTable:
         if key not in self._told and len(self._told) >= self._limit:
             self.dropped["status"] += 1
             return False
-        status = parse(BrokerStatus, value) if kind == "broker" else parse(ProcessStatus, value)
+        status = decode(BrokerStatus, value) if kind == "broker" else decode(ProcessStatus, value)
         self._told[key] = status, arrived_ms
         return True
 
@@ -131,19 +130,19 @@ def _with_queries(status: ProcessStatus, queries: list[ProcessStatus]) -> Proces
     """A status of the job, which reads nothing itself, with what its queries have read, and what the last of them has still to read."""
     if status.kind != "stream":
         return status
-    of_queries = {
+    of_queries: dict[str, Any] = {
         name: max((value for query in queries if (value := getattr(query, name)) is not None), default=None)
         for name in ("lag_records", "lag_ms", "last_record_ms")
         if getattr(status, name) is None
     }
-    return status.model_copy(update=of_queries)
+    return replace(status, **of_queries)
 
 
 def _health(status: ProcessStatus, at_ms: int, now_ms: int) -> ProcessHealth:
     stale = _is_stale(status, at_ms, now_ms)
     silent = f"Nothing was heard of it for {(now_ms - at_ms) // 1000} seconds."
-    told = {**dict(status), "told_ms": at_ms, "reason": silent if stale else status.reason}
-    return ProcessHealth.model_construct(**told, stale=stale)
+    told = {**asdict(status), "told_ms": at_ms, "reason": silent if stale else status.reason, "stale": stale}
+    return ProcessHealth(**told)
 
 
 def _broker(status: BrokerStatus, at_ms: int, now_ms: int) -> BrokerItem:

@@ -40,8 +40,7 @@ from clientscope.gateway.registry import ConnectionRegistry
 from clientscope.gateway.request_log import RequestLog
 from clientscope.gateway.worker.messages import Logged
 from clientscope.model.codec import encode
-from clientscope.model.setting import Redaction, Setting
-from clientscope.model.values import shown_setting
+from clientscope.model.setting import Redaction, Setting, shown_setting
 from clientscope.policy.interface import ClientConfig
 from clientscope.policy.redaction import ClientNames, redact
 from clientscope.session.state import UNKNOWN, Identity, PrincipalSource

@@ -12,6 +12,7 @@ from golden import texts
 from refusals import refused
 
 from clientscope.errors import SettingsError
+from clientscope.model.finding import Owner
 from clientscope.profiles import APACHE, BUILT_IN, of_addresses, owners, rules_file
 from clientscope.profiles.client_patterns import PatternSubject
 from clientscope.profiles.suppressions import suppressing
@@ -135,8 +136,8 @@ def test_the_first_owner_that_fits_decides(tmp_path: Path) -> None:
     file = tmp_path / "owners.toml"
     file.write_text(OWNERS)
     known = owners.read(file)
-    assert known.of(PatternSubject(principal="User:ledger", client_id="web-1")) == owners.Owner("payments", "#payments-oncall")
-    assert known.of(PatternSubject(principal="User:web", client_id="web-1")) == owners.Owner("web", "web@example.com")
+    assert known.of(PatternSubject(principal="User:ledger", client_id="web-1")) == Owner("payments", "#payments-oncall")
+    assert known.of(PatternSubject(principal="User:web", client_id="web-1")) == Owner("web", "web@example.com")
     assert known.of(PatternSubject(principal="User:web")) is None
     assert owners.Owners().of(PatternSubject(principal="User:web")) is None
 

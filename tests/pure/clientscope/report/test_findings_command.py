@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import date
 from typing import Any
 
@@ -18,7 +19,8 @@ from served_page import serving
 
 from clientscope.errors import SettingsError
 from clientscope.local.process import free_port
-from clientscope.model.finding import Application, Finding, LeakPlace, Suppressed
+from clientscope.model.client import Application
+from clientscope.model.finding import Finding, LeakPlace, Suppressed
 from clientscope.query import Query
 from clientscope.report import deciding
 from clientscope.report import findings as shown_findings
@@ -126,7 +128,7 @@ def test_hostile_names_stay_text(wide: bool) -> None:
         assert "\x1b" not in text and "\u202e" not in text
         assert "[red]x[/red]" in text
     # what didn't come through the topic's own cleaning either
-    raw = Finding.model_construct(**{**dict(made()), "message": HOSTILE})
+    raw = replace(made(), message=HOSTILE)
     assert "\x1b" not in printed(shown_findings.findings_table([raw], NOW_MS), 400)
 
 

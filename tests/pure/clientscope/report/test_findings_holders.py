@@ -18,8 +18,9 @@ from served_page import serving
 
 from clientscope.digest import DigestKey
 from clientscope.local.process import free_port
+from clientscope.model.client import Client
 from clientscope.model.decision import Resolution
-from clientscope.model.finding import Client, Decided, Finding, LeakPlace
+from clientscope.model.finding import Decided, Finding, LeakPlace
 from clientscope.model.setting import Redaction, Setting
 from sinks.dashboard.state.known import TopicRecord
 

@@ -22,7 +22,7 @@ from listeners import taking
 from made_findings import leak, made
 from refusals import refused
 
-from clientscope.model.finding import Application
+from clientscope.model.client import Application
 from sinks.alerts import apprise
 from sinks.alerts.message import MOST_BODY, Message, Texts
 from sinks.alerts.sending import AllowedHosts, SendResult

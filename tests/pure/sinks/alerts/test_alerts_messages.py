@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,7 +14,8 @@ from golden import is_golden
 from made_findings import DAY_MS, NOW_MS, leak, made, resolved
 
 from clientscope.commands.parser import parser
-from clientscope.model.finding import Alert, Application, Client, Decided, Finding, FindingOwner, Suppressed
+from clientscope.model.client import Application, Client
+from clientscope.model.finding import Alert, Decided, Finding, Owner, Suppressed
 from sinks.alerts import alertmanager, webhook
 from sinks.alerts.alertmanager import Alerts
 from sinks.alerts.message import MOST_BODY, Texts, inert
@@ -110,10 +112,10 @@ def test_a_body_is_at_most_three_thousand_characters_and_whole() -> None:
         use_instead="x" * 1_000,
         application=Application(principal="p" * 256, client_id="c" * 256),
         clients=[client] * 9,
-        owner=FindingOwner(team="t" * 256, contact="c" * 256),
+        owner=Owner(team="t" * 256, contact="c" * 256),
         link="https://" + "l" * 240,
     )
-    body = Texts("https://" + "a" * 290).body(message(*(long.model_copy(update={"fingerprint": f"{n}"}) for n in range(9))))
+    body = Texts("https://" + "a" * 290).body(message(*(replace(long, fingerprint=f"{n}") for n in range(9))))
     assert len(body) <= MOST_BODY
     assert body.startswith("OPEN, high: 9 findings of AN101\n")
     assert body.endswith("--why 'known, until then'"), "nothing was cut off"

@@ -7,7 +7,7 @@ from typing import Any
 from alert_receivers import receiver
 from made_findings import NOW_MS, leak, made, resolved
 
-from clientscope.model.finding import Alert, Finding, FindingOwner, Suppressed
+from clientscope.model.finding import Alert, Finding, Owner, Suppressed
 from sinks.alerts.message import Message
 from sinks.alerts.outbox import GIVE_UP_S, Outbox, Place
 from sinks.alerts.receivers import GROUP_WAIT_S
@@ -82,7 +82,7 @@ def test_f32_findings_of_an_owner_that_come_together_are_one_message() -> None:
     played = Played()
     played.take(made(1), made(2))
     assert played.attempt(after_s=GROUP_WAIT_S - 1) == ""
-    played.take(made(3), made(4, owner=FindingOwner(team="pay", contact="p")))
+    played.take(made(3), made(4, owner=Owner(team="pay", contact="p")))
     assert played.attempt(after_s=1) == "firing 1 2 3"
     assert played.attempt() == "firing 4"
     played.take(*(resolved(number) for number in (1, 2, 3)))

@@ -14,7 +14,7 @@ import standardwebhooks
 from alert_receivers import SECRET, cut, hang, message, receiver, serving, status
 from made_findings import leak, made
 
-from clientscope.model.finding import Application
+from clientscope.model.client import Application
 from sinks.alerts import webhook
 from sinks.alerts.message import Texts
 from sinks.alerts.sending import AllowedHosts, SendResult, check_url, only_to, post

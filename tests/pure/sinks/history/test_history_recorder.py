@@ -11,6 +11,7 @@ from deltalake import DeltaTable
 from deltalake.exceptions import CommitFailedError
 from made_findings import made
 
+from clientscope.model.codec import encode_whole
 from sinks.history.erase import Erased, ErasureSubject, erase_rows
 from sinks.history.recorder import Recorder
 
@@ -31,7 +32,7 @@ def series(name: str, connections: int) -> bytes:
 
 
 def record(number: int, revision: int, **changed: Any) -> bytes:
-    return made(number, revision=revision, **changed).model_dump_json().encode()
+    return encode_whole(made(number, revision=revision, **changed))
 
 
 def rows(folder: Path, *columns: str) -> list[tuple[Any, ...]]:

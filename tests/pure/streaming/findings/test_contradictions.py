@@ -25,7 +25,7 @@ def test_a_value_that_requests_show_otherwise_is_a_finding_and_ends_with_it(flee
     fleet.seen({"acks": "1", "request.timeout.ms": "30000"})
     fleet.later()
     one = fleet.one("AN405")
-    assert (one.state, one.severity, one.evidence) == ("open", "medium", ["acks: all by the client, 1 in its requests"])
+    assert (one.state, one.severity, one.evidence) == ("open", "medium", ("acks: all by the client, 1 in its requests",))
     assert shown(one) == {"acks": "all"}
     fleet.push(instance=1, settings=PUSHED)
     fleet.later(15 * SECOND)
@@ -87,8 +87,8 @@ def test_a_client_that_has_just_started_otherwise_contradicts_what_was_seen_befo
     fleet.later(14 * SECOND)
     web, seen_ms = "acks: all by the client, 0 in its requests", fleet.now - 14 * SECOND
     said = [(each.evidence, each.last_seen_ms) for each in fleet.findings("AN405")]
-    assert said == [([web], seen_ms)], "its requests are recorded some seconds later, and of another client it says nothing"
+    assert said == [((web,), seen_ms)], "its requests are recorded some seconds later, and of another client it says nothing"
     fleet.later()
     said = [(each.evidence, each.last_seen_ms) for each in fleet.findings("AN405")]
     orders = "acks: 1 by the client, all in its requests"
-    assert sorted(said) == [([orders], seen_ms - SECOND), ([web], seen_ms)], "nothing else was seen since"
+    assert sorted(said) == [((orders,), seen_ms - SECOND), ((web,), seen_ms)], "nothing else was seen since"

@@ -59,8 +59,8 @@ def test_it_says_how_far_it_got(fleet: Fleet) -> None:
     raw, kept_back = reaches["orders-1"], reaches["web-1"]
     assert raw is not None
     assert kept_back is not None
-    assert (raw.redacted_at, raw.written_to) == ([], ["clientscope.configs-0@0"])
-    assert (kept_back.redacted_at, kept_back.written_to) == (["gw-7"], [])
+    assert (raw.redacted_at, raw.written_to) == ((), ("clientscope.configs-0@0",))
+    assert (kept_back.redacted_at, kept_back.written_to) == (("gw-7",), ())
 
 
 def test_it_is_never_resolved_but_stops(fleet: Fleet) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import date
 
 import pytest
@@ -10,8 +11,9 @@ from fleets import HOUR, MINUTE, NOW, SECOND, Fleet, alerted, shown
 from clientscope.findings.fingerprints import application_key, fingerprint
 from clientscope.model.decision import Decision
 from clientscope.model.enums import Origin
+from clientscope.model.finding import Owner
 from clientscope.profiles.client_patterns import ClientPattern
-from clientscope.profiles.owners import Owner, Owners
+from clientscope.profiles.owners import Owners
 from clientscope.profiles.suppressions import Suppression
 from streaming.findings.entry import Policy
 from streaming.findings.presence import GRACE_MS
@@ -32,6 +34,17 @@ def test_a_finding_says_what_where_who_and_what_to_do(fleet: Fleet) -> None:
     assert (found.first_seen_ms, found.last_seen_ms, found.opened_ms, found.client_count, found.ended_ms) == (NOW, NOW, NOW, 1, None)
     assert found.fingerprint == fingerprint("AN101", application_key("User:a", "orders", "g"), "acks")
     assert alerted(found) == (1, "new")
+
+
+def test_names_that_a_client_chose_are_bounded_and_cleaned_when_they_are_written(fleet: Fleet) -> None:
+    evil = "\x1b[31m\u202e" + "x" * 900
+    fleet.client(1, BAD | {"group.id": evil}, evil, software_name=evil, software_version=evil, principal=f"User:{evil}")
+    fleet.write()
+    (text,) = fleet.published.values()
+    found = json.loads(text)
+    names = [*found["application"].values(), *(found["clients"][0][name] for name in ("client_id", "principal", "software_version"))]
+    assert [len(name) for name in names] == [256] * 6 and len(found["message"]) <= 1_000
+    assert not any(mark in said for said in (*names, found["message"]) for mark in ("\x1b", "\u202e"))
 
 
 def test_it_is_resolved_by_a_newer_push_that_passes_reopened_by_one_that_fails_and_leaves_the_topic_after_thirty_days(fleet: Fleet) -> None:

@@ -35,7 +35,7 @@ def test_instances_that_differ_are_reported_once_no_more_of_them_start(fleet: Fl
     fleet.later(6 * MINUTE)
     found = fleet.one("AN310")
     assert (found.state, found.client_count) == ("open", 3)
-    assert found.evidence == ["linger.ms: 5 on 2 clients, 0 on 1 client"]
+    assert found.evidence == ("linger.ms: 5 on 2 clients, 0 on 1 client",)
     fleet.push("orders-2", instance=3, settings=SETTINGS, address="10.0.0.2")
     fleet.later(15 * MINUTE)
     assert fleet.state("AN310") == "resolved"
@@ -78,7 +78,7 @@ def test_a_setting_that_changed_between_two_starts_is_reported_for_a_day(fleet: 
     fleet.client(2, SETTINGS | {"acks": "1", "linger.ms": "0"})
     fleet.later(10 * SECOND)
     found = fleet.one("AN401")
-    assert found.evidence == ["acks: all before, 1 now", "linger.ms: 5 before, 0 now"]
+    assert found.evidence == ("acks: all before, 1 now", "linger.ms: 5 before, 0 now")
     assert shown(found) == {"acks": "1", "linger.ms": "0"}
     writes = fleet.writes
     fleet.restart(SECOND)
@@ -118,9 +118,9 @@ def test_an_application_that_is_alone_with_a_value_or_with_an_old_release(fleet:
     assert (
         sorted((each.code, each.application.client_id, each.client_count, each.evidence) for each in found)
         == [
-            ("AN402", "new", 1, [linger.format(1)]),
-            ("AN402", "odd", 1, [acks, linger.format(9999)]),
-            ("AN403", "old", 1, ["apache-kafka-java 2.1.0: 1 of 20 applications have this release or an older one"]),
+            ("AN402", "new", 1, (linger.format(1),)),
+            ("AN402", "odd", 1, (acks, linger.format(9999))),
+            ("AN403", "old", 1, ("apache-kafka-java 2.1.0: 1 of 20 applications have this release or an older one",)),
         ][: 3 * is_fleet]
     )
 
@@ -142,12 +142,7 @@ def test_a_client_that_reconnects_in_a_storm_and_ends_it(fleet: Fleet) -> None:
     closes(fleet, ["10.0.0.1"] * 150, software_name="librdkafka", software_version="2.6.1")
     found = fleet.one("AN404")
     assert (found.application.client_id, found.state, found.severity) == ("batch", "open", "medium")
-    assert found.evidence == [
-        STORM,
-        "broker 1",
-        "address 10.0.0.1",
-        "software librdkafka 2.6.1",
-    ]
+    assert found.evidence == (STORM, "broker 1", "address 10.0.0.1", "software librdkafka 2.6.1")
     fleet.later(10 * MINUTE)
     assert fleet.state("AN404") == "resolved"
 

@@ -30,7 +30,7 @@ def test_an_application_that_breaks_is_a_finding_until_it_is_upgraded(fleet: Fle
     fleet.later(10 * SECOND)
     found = fleet.one("AN309")
     assert (found.state, found.severity, found.application.client_id) == ("open", "medium", "orders")
-    assert found.evidence == ["unknown software: Produce 2, Fetch 3, removed in 4.0.0; 1 client"]
+    assert found.evidence == ("unknown software: Produce 2, Fetch 3, removed in 4.0.0; 1 client",)
     assert "requests Produce 2, Fetch 3, which brokers of 4.0" in found.message
     writes = fleet.writes
     fleet.restart()
@@ -50,7 +50,7 @@ def test_news_are_judged_at_the_next_comparison(fleet: Fleet) -> None:
     assert not fleet.findings("AN309")
     uses(fleet, connection, (2, 0))
     fleet.later(10 * SECOND)
-    assert fleet.one("AN309").evidence == ["unknown software: ListOffsets 0, removed in 4.0.0; 1 client"]
+    assert fleet.one("AN309").evidence == ("unknown software: ListOffsets 0, removed in 4.0.0; 1 client",)
 
 
 def test_of_many_clients_news_are_judged_once_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -169,7 +169,7 @@ def test_f35_a_change_that_only_an_erased_client_shows_is_gone_with_it(fleet: Fl
         fleet.later(10 * SECOND)
         fleet.close(connection, principal="User:a", client_id="orders-1", address="10.0.0.1")
         fleet.later()
-    assert fleet.one("AN401").evidence == ["acks: all before, 1 now"]
+    assert fleet.one("AN401").evidence == ("acks: all before, 1 now",)
     fleet.later(wait_ms)
     fleet.erase(fleet.results()[erased - 1].client)
     fleet.later()
@@ -196,7 +196,7 @@ def test_what_an_erased_client_started_with_is_known_of_another_one_that_has_it(
     fleet.later()
     fleet.client(3, {"acks": "1"}, "orders-3")
     fleet.later(10 * SECOND)
-    assert fleet.one("AN401").evidence == ["acks: all before, 1 now"]
+    assert fleet.one("AN401").evidence == ("acks: all before, 1 now",)
 
 
 def test_no_two_findings_read_the_same(fleet: Fleet) -> None:

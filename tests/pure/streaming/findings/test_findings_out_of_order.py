@@ -308,7 +308,7 @@ def test_an_application_s_last_change_is_found_in_any_order(reverse: bool) -> No
     job.read([[*filter(is_event, records.written)]])
     job.read([pushes[::-1] if reverse else pushes])
     (change,) = [record for record in job.engine.changes(records.now).values() if record and record.code == "AN401"]
-    assert change.evidence == ["acks: 0 before, all now"]
+    assert change.evidence == ("acks: 0 before, all now",)
 
 
 @pytest.mark.parametrize("keys", [("db.password", "sasl.password"), ("sasl.password", "db.password")])

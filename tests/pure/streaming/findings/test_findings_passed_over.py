@@ -11,6 +11,7 @@ from fleets import NOW, SECOND, connected, pushed
 from record_bytes import config_record, connection_record, setting
 
 from clientscope.findings.conditions import Conditions
+from clientscope.model.codec import encode_whole
 from clientscope.model.enums import Kind
 from clientscope.model.input import InputRecord
 from clientscope.model.result import PushResult, Verdict
@@ -69,7 +70,7 @@ def test_same_record_after_a_restart_is_the_same_finding() -> None:
         job = FindingsEngine(published, Policy(), Thresholds(), Conditions())
         job.apply([broken])
         changes = job.changes(NOW + SECOND)
-        published |= {key: record.model_dump_json(exclude_none=True).encode() for key, record in changes.items() if record}
+        published |= {key: encode_whole(record) for key, record in changes.items() if record}
     assert len(published) == 1
     assert b'"reopened":0' in next(iter(published.values()))
 

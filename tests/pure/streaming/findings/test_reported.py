@@ -17,7 +17,7 @@ def test_less_than_a_fifth_left_is_a_finding_until_an_hour_has_passed_without(fl
     fleet.later()
     one = fleet.one("AN406")
     assert (one.state, one.severity, one.client_count) == ("open", "medium", 1)
-    assert one.evidence == ["orders-1 at 10.0.0.1: 280 s between two polls, 300 s allowed"]
+    assert one.evidence == ("orders-1 at 10.0.0.1: 280 s between two polls, 300 s allowed",)
     assert shown(one) == {"max.poll.interval.ms": "300000"}
     fleet.reports(poll_interval_max_ms=300_000)
     fleet.later()
@@ -59,7 +59,7 @@ def test_five_clients_are_named(fleet: Fleet) -> None:
         fleet.reports("", f"10.0.0.{number}", poll_interval_max_ms=299_000)
     fleet.later()
     named = [f"no client.id at 10.0.0.{number}: 299 s between two polls, 300 s allowed" for number in range(1, 6)]
-    assert fleet.one("AN406").evidence == [*named, "and 2 more consumers"]
+    assert fleet.one("AN406").evidence == (*named, "and 2 more consumers")
 
 
 def reports_twice(fleet: Fleet, **said: float) -> None:
@@ -77,7 +77,7 @@ def test_batches_that_wait_for_far_longer_than_linger_are_a_finding(fleet: Fleet
     fleet.later()
     one = fleet.one("AN407")
     assert (one.state, one.severity) == ("open", "medium")
-    assert one.evidence == ["orders-1 at 10.0.0.1: batches wait 1900 ms on average, 200 ms are asked for"]
+    assert one.evidence == ("orders-1 at 10.0.0.1: batches wait 1900 ms on average, 200 ms are asked for",)
     assert shown(one) == {"linger.ms": "200"}
 
 
@@ -113,7 +113,7 @@ def test_the_finding_names_the_bytes_that_make_half_as_many_fetches(fleet: Fleet
     reports_twice(fleet, fetch_rate=400, fetch_size_avg_bytes=120.5, record_rate=400)
     one = fleet.one("AN210")
     assert one.severity == "info"
-    assert one.evidence == ["orders-1 at 10.0.0.1: 400 fetches a second of 120 bytes on average, fetch.min.bytes=242 makes half as many"]
+    assert one.evidence == ("orders-1 at 10.0.0.1: 400 fetches a second of 120 bytes on average, fetch.min.bytes=242 makes half as many",)
 
 
 def hour_of_retries(fleet: Fleet, retries: float) -> None:
@@ -139,7 +139,7 @@ def test_retries_that_rose_after_a_change_are_a_finding_for_two_hours() -> None:
     fleet = after_a_change(2, 300)
     one = fleet.one("AN408")
     assert (one.state, one.severity) == ("open", "medium")
-    assert one.evidence == ["300 records are sent again in five minutes, 2 were before", "request.timeout.ms: 30000 before, 2000 now"]
+    assert one.evidence == ("300 records are sent again in five minutes, 2 were before", "request.timeout.ms: 30000 before, 2000 now")
     assert shown(one) == {"request.timeout.ms": "2000"}
     fleet.later(108 * MINUTE)
     assert fleet.state("AN408") == "open"

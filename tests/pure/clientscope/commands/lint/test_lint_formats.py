@@ -23,10 +23,11 @@ from clientscope.commands.lint import findings, formats, places
 from clientscope.commands.lint.findings import FileFinding, FileReport, LintReport
 from clientscope.commands.lint.judging import RuleTexts, Subject
 from clientscope.commands.lint.placed import Placed
+from clientscope.model.finding import Owner
 from clientscope.model.result import Outcome, Verdict
 from clientscope.model.setting import Reason, Redaction, Setting
 from clientscope.profiles.client_patterns import ClientPattern
-from clientscope.profiles.owners import Owner, Owners
+from clientscope.profiles.owners import Owners
 from clientscope.profiles.suppressions import Suppression
 
 FILE = """\

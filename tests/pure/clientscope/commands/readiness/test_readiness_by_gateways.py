@@ -15,6 +15,7 @@ from record_bytes import connection_record, heartbeat
 from clientscope.clock import now_ms
 from clientscope.commands.readiness import sources
 from clientscope.commands.readiness.sources import GatewayRecords
+from clientscope.model.codec import encode_whole
 from clientscope.model.enums import Kind
 from clientscope.model.status import BrokerStatus
 from clientscope.readiness.judging import utc
@@ -48,7 +49,7 @@ def broker(version: str, number: int = 1) -> bytes:
     status = BrokerStatus(
         id=f"c/{number}", cluster="c", broker=number, software_version=version, source="inferred", apis={}, told_ms=1, interval_ms=1000
     )
-    return status.model_dump_json().encode()
+    return encode_whole(status)
 
 
 MIXED = (

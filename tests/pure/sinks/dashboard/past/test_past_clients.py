@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from past_tables import DAY_MS, HOUR_MS, MINUTE_MS, NOW_MS, append, connection, heartbeat
 
 from clientscope.model.enums import Kind
+from clientscope.model.finding import Owner
 from clientscope.presence import GatewayProcess, Presence
 from clientscope.profiles.client_patterns import ClientPattern
-from clientscope.profiles.owners import Owner, Owners
+from clientscope.profiles.owners import Owners
 from clientscope.query import HISTORY_CLIENTS, Query, matches, parse
 from sinks.dashboard.past import connections as clients
 from sinks.dashboard.past.tables import NoAnswer, Span, Tables

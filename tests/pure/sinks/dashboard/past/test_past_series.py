@@ -129,7 +129,7 @@ def rows(number: int, life: Life) -> list[dict[str, Any]]:
     end = LATEST if life.closed is None else life.closed  # one that is open is recorded until then
     made = [connection(START + life.opened * MINUTE_MS, Kind.OPENED, number, **of)]
     made += [connection(START + at * MINUTE_MS, Kind.PRESENT, number, **of) for at in range(life.opened + 360, end, 360)]
-    made += [heartbeat(row["timestamp_ms"], heartbeat_interval_ms=121 * MINUTE_MS, **of) for row in made]
+    made += [heartbeat(ms, sequence=ms, heartbeat_interval_ms=121 * MINUTE_MS, **of) for ms in [row["timestamp_ms"] for row in made]]
     return made if life.closed is None else [*made, connection(START + life.closed * MINUTE_MS, Kind.CLOSED, number, **of)]
 
 

@@ -17,8 +17,9 @@ from page_state import INSTANCE, NOW_MS, beat, browser, found, live, opened, pus
 from clientscope.api.clients import ConnectedClient
 from clientscope.model.connection import rates as rates_of
 from clientscope.model.enums import Kind
+from clientscope.model.finding import Owner
 from clientscope.profiles.client_patterns import ClientPattern
-from clientscope.profiles.owners import Owner, Owners
+from clientscope.profiles.owners import Owners
 from clientscope.query import CLIENTS, QueryError, matches, parse, term_text
 from sinks.dashboard.rows import writing
 from sinks.dashboard.rows.sql import CLIENT_SORTS, CONNECTION_SORTS

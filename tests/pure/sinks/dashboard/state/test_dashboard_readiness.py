@@ -10,8 +10,9 @@ from golden import is_golden
 from page_state import NOW_MS, answers, broker, browser, live, opened
 
 from clientscope.model.enums import Kind
+from clientscope.model.finding import Owner
 from clientscope.profiles.client_patterns import ClientPattern
-from clientscope.profiles.owners import Owner, Owners
+from clientscope.profiles.owners import Owners
 from clientscope.readiness import known_releases
 from sinks.dashboard.state.known import TopicRecord
 from sinks.dashboard.state.readiness import ReadinessView, targets

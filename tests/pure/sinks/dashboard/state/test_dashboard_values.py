@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from clientscope.model.values import clean
+from clientscope.model.fields import clean
 
 
 @pytest.mark.parametrize(
