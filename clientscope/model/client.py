@@ -1,10 +1,13 @@
-"""Who a client is, and which application it is of: in findings, the API and the page."""
+"""Who a client is, and which application it is of: wherever one is shown or told apart from others."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
-from clientscope.model.fields import READ, ShownMs, ShownName
+from pydantic import Field
+
+from clientscope.model.fields import READ, ShownName
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,29 +23,22 @@ class Application:
 
 NO_APPLICATION = Application()
 
+_KEY = Field(description="Of its record in `clientscope.configs`; it names the client in addresses of the page.")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Client:
-    """One client that has it, or had it, as it pushed it last; ``client_id`` in full.
-
-    Attributes:
-        key: of its record in ``clientscope.configs``.
-        observed: whether it has pushed nothing, but was seen; pushed_ms is when its record was written then.
-        disconnected_ms: when its last connection closed, as far as that is known, or else when it pushed; None: it is connected.
-    """
+    """Who a client is, and where it is connected; empty or None for what isn't known, or what it doesn't have."""
 
     __pydantic_config__ = READ
 
-    key: ShownName = ""
+    key: Annotated[ShownName, _KEY] = ""
+    cluster: ShownName = ""
+    broker: int | None = None
+    gateway: ShownName | None = None
+    address: ShownName = ""
+    principal: ShownName | None = None
     client_id: ShownName | None = None
     instance_id: ShownName | None = None
-    principal: ShownName | None = None
-    address: ShownName = ""
     software_name: ShownName = ""
     software_version: ShownName = ""
-    cluster: ShownName = ""
-    broker: int = -1
-    gateway: ShownName = ""
-    observed: bool = False
-    pushed_ms: ShownMs = 0
-    disconnected_ms: ShownMs | None = None

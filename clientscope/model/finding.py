@@ -46,6 +46,20 @@ MOST_PLACES = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AffectedClient(Client):
+    """One client that has it, or had it, as it pushed it last.
+
+    Attributes:
+        observed: whether it has pushed nothing, but was seen; pushed_ms is when its record was written then.
+        disconnected_ms: when its last connection closed, as far as that is known, or else when it pushed; None: it is connected.
+    """
+
+    observed: bool = False
+    pushed_ms: ShownMs = 0
+    disconnected_ms: ShownMs | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LeakPlace:
     """A place of a secret: the application that pushes it, the key, and the number of clients."""
 
@@ -167,7 +181,7 @@ class Finding:
     application: Application = NO_APPLICATION
     subject: ShownName = ""
     settings: Annotated[tuple[ShownSetting, ...], Field(max_length=MOST_SETTINGS)] = ()
-    clients: Annotated[tuple[Client, ...], Field(max_length=MOST_CLIENTS)] = ()
+    clients: Annotated[tuple[AffectedClient, ...], Field(max_length=MOST_CLIENTS)] = ()
     client_count: Count = 0
     places: Annotated[tuple[LeakPlace, ...], Field(max_length=MOST_PLACES)] = ()
     place_count: Count = 0

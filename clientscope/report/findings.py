@@ -16,8 +16,8 @@ from rich.text import Text
 from clientscope.api.findings import FindingList
 from clientscope.errors import EnvironmentProblem, SettingsError
 from clientscope.findings.wording import application, unmarked
-from clientscope.model.client import Application, Client
-from clientscope.model.finding import TO_DO, Finding, LeakPlace, State
+from clientscope.model.client import Application
+from clientscope.model.finding import TO_DO, AffectedClient, Finding, LeakPlace, State
 from clientscope.model.setting import Setting
 from clientscope.query import FINDINGS, Key, Query, matches
 from clientscope.report.api import Api
@@ -339,7 +339,7 @@ def _place(place: LeakPlace) -> Text:
     )
 
 
-def _client(client: Client) -> Text:
+def _client(client: AffectedClient) -> Text:
     software = " ".join(filter(None, (client.software_name, client.software_version))) or "unknown software"
     where = f"broker {client.broker} by {client.gateway}" if client.gateway else ""
     now = "connected now" if client.disconnected_ms is None else f"last connected {time_of(client.disconnected_ms)}"

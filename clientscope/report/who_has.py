@@ -15,8 +15,7 @@ from rich.text import Text
 from clientscope.digest import DigestKey
 from clientscope.errors import SettingsError
 from clientscope.findings.wording import application
-from clientscope.model.client import Client
-from clientscope.model.finding import Finding
+from clientscope.model.finding import AffectedClient, Finding
 from clientscope.query import term_text
 from clientscope.report.api import Api
 from clientscope.report.findings import COLOURS, SHOWN_DIGITS, every
@@ -145,7 +144,7 @@ def _state(finding: Finding) -> str:
     return f"{finding.state}; {now} client{'s' * (now != 1)} that pushed it {'is' if now == 1 else 'are'} connected now"
 
 
-def _client(client: Client) -> Iterator[Text]:
+def _client(client: AffectedClient) -> Iterator[Text]:
     now = "connected now" if client.disconnected_ms is None else f"not connected, last seen {time_of(client.disconnected_ms)}"
     yield plain(f"{client.client_id or 'without client.id'}: {now}")
     software = " ".join(filter(None, (client.software_name, client.software_version))) or "unknown software"

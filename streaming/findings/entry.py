@@ -27,7 +27,7 @@ from typing import NamedTuple, cast
 
 from clientscope.fair_share import HeldEntry, beyond
 from clientscope.findings import wording
-from clientscope.model.client import NO_APPLICATION, Application, Client
+from clientscope.model.client import NO_APPLICATION, Application
 from clientscope.model.client_key import Tenant, tenant_of
 from clientscope.model.decision import Decision
 from clientscope.model.fields import SENTENCE_LENGTH, clean
@@ -35,6 +35,7 @@ from clientscope.model.finding import (
     MOST_CLIENTS,
     MOST_PLACES,
     MOST_SETTINGS,
+    AffectedClient,
     Alert,
     Decided,
     Finding,
@@ -177,7 +178,7 @@ def key_of(application: Application) -> str:
     return json.dumps([application.principal, application.client_id, application.group], ensure_ascii=False, separators=(",", ":"))
 
 
-def _client(of: Application, clients: Sequence[Client]) -> client_patterns.PatternSubject:
+def _client(of: Application, clients: Sequence[AffectedClient]) -> client_patterns.PatternSubject:
     """The subject that patterns are matched with: the first client that the finding names, else its application."""
     if clients:
         return client_patterns.PatternSubject(clients[0].principal, of.group, clients[0].client_id)
@@ -441,7 +442,7 @@ class FindingEntry:
     tenant: Tenant = ""
     lately: dict[str, JudgedPush] = field(default_factory=dict)
     worst_lately: int = -1
-    known: dict[str, Client] = field(default_factory=dict)
+    known: dict[str, AffectedClient] = field(default_factory=dict)
 
     def make_room(self, place: Place) -> list[HeldEntry]:
         """Makes room before `add`: beyond `MOST_PLACES_KEPT` places, those of the tenant with the most go first; returns those removed."""
@@ -588,7 +589,7 @@ class Holders(NamedTuple):
         return sum(self.places.values())
 
 
-def named(entry: FindingEntry, holders: Holders) -> dict[str, Client]:
+def named(entry: FindingEntry, holders: Holders) -> dict[str, AffectedClient]:
     """At most `MOST_CLIENTS`, by key: the newest of those that are connected, then those that left last.
 
     Those that the entry knows already stay named though nothing else is known of them any more.
@@ -617,18 +618,18 @@ def _once(pushes: Iterable[JudgedPush], seen: set[ClientNames]) -> Iterator[Judg
             yield push
 
 
-def _left(client: Client) -> tuple[bool, int]:
+def _left(client: AffectedClient) -> tuple[bool, int]:
     """Those that are connected come first, the newest of each first."""
     return client.disconnected_ms is not None, -(client.disconnected_ms or client.pushed_ms)
 
 
-def _known(entry: FindingEntry, push: JudgedPush, disconnected_ms: int | None) -> Client:
+def _known(entry: FindingEntry, push: JudgedPush, disconnected_ms: int | None) -> AffectedClient:
     """As it was named before, if nothing has changed."""
     known = entry.known.get(push.client)
     same = known is not None and (known.pushed_ms, known.principal) == (push.appended_ms, push.principal)
     if known is not None and same and (known.disconnected_ms is None) == (disconnected_ms is None):
         return known
-    return Client(
+    return AffectedClient(
         key=clean(push.client),
         client_id=push.client_id and clean(push.client_id),
         instance_id=push.instance_id,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from clientscope.model.client import Application, Client
+from clientscope.model.client import Application
 from clientscope.model.codec import adapter, encode_whole
-from clientscope.model.finding import Alert, Finding, LeakPlace, Owner, Reach
+from clientscope.model.finding import AffectedClient, Alert, Finding, Owner, LeakPlace, Reach
 from clientscope.model.setting import Redaction, Setting
 from clientscope.model.topics import FINDINGS
 from sinks.dashboard.state.known import TopicRecord
@@ -40,7 +40,7 @@ def made(number: int = 1, **fields: Any) -> Finding:
         "application": ORDERS,
         "settings": [Setting("acks", "0")],
         "clients": [
-            Client(
+            AffectedClient(
                 client_id="orders-1", software_name="apache-kafka-java", software_version="3.9.2", address="10.0.0.7",
                 principal="User:orders", broker=1, gateway="gw-1", pushed_ms=NOW_MS,
             ),

@@ -17,9 +17,9 @@ from page_state import broker, gauge, of_gateway, process, result
 from record_bytes import config_record, connection_record, setting
 
 from clientscope.catalog.value_states import ValueState
-from clientscope.model.client import Application, Client
+from clientscope.model.client import Application
 from clientscope.model.enums import Kind
-from clientscope.model.finding import Finding, LeakPlace, Owner
+from clientscope.model.finding import AffectedClient, Finding, Owner, LeakPlace
 from clientscope.model.topics import CONFIGS, CONNECTIONS
 from clientscope.profiles import owners
 from sinks.dashboard.state.known import TopicRecord
@@ -332,5 +332,5 @@ class Fleet:
     def _application(self, member: Member) -> Application:
         return Application(principal=member.principal, client_id=member.application)
 
-    def _client(self, member: Member) -> Client:
-        return Client(**member.said, pushed_ms=member.since_ms)
+    def _client(self, member: Member) -> AffectedClient:
+        return AffectedClient(**member.said, pushed_ms=member.since_ms)

@@ -18,9 +18,8 @@ from served_page import serving
 
 from clientscope.digest import DigestKey
 from clientscope.local.process import free_port
-from clientscope.model.client import Client
 from clientscope.model.decision import Resolution
-from clientscope.model.finding import Decided, Finding, LeakPlace
+from clientscope.model.finding import AffectedClient, Decided, Finding, LeakPlace
 from clientscope.model.setting import Redaction, Setting
 from sinks.dashboard.state.known import TopicRecord
 
@@ -34,9 +33,9 @@ def holding(number: int, value: str, key: DigestKey = KEY, **fields: object) -> 
     return leak(number, settings=settings, **fields)
 
 
-def client(name: str, disconnected_ms: int | None = None) -> Client:
+def client(name: str, disconnected_ms: int | None = None) -> AffectedClient:
     about = {"software_name": "librdkafka", "software_version": "2.6.1", "address": "10.0.0.7", "principal": "User:orders"}
-    return Client(client_id=name, pushed_ms=NOW_MS - DAY_MS, disconnected_ms=disconnected_ms, **about)
+    return AffectedClient(client_id=name, pushed_ms=NOW_MS - DAY_MS, disconnected_ms=disconnected_ms, **about)
 
 
 def records() -> Iterator[TopicRecord]:

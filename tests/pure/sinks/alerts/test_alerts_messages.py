@@ -14,8 +14,8 @@ from golden import is_golden
 from made_findings import DAY_MS, NOW_MS, leak, made, resolved
 
 from clientscope.commands.parser import parser
-from clientscope.model.client import Application, Client
-from clientscope.model.finding import Alert, Decided, Finding, Owner, Suppressed
+from clientscope.model.client import Application
+from clientscope.model.finding import AffectedClient, Alert, Decided, Finding, Owner, Suppressed
 from sinks.alerts import alertmanager, webhook
 from sinks.alerts.alertmanager import Alerts
 from sinks.alerts.message import MOST_BODY, Texts, inert
@@ -84,7 +84,7 @@ def test_commands_are_whole_lines_that_a_shell_takes_as_they_are() -> None:
 
 @pytest.mark.parametrize("evil", HOSTILE)
 def test_what_clients_chose_is_text(evil: str) -> None:
-    client = Client(client_id=evil, software_name=evil, software_version=evil, address=evil)
+    client = AffectedClient(client_id=evil, software_name=evil, software_version=evil, address=evil)
     finding = made(
         application=Application(principal=evil, client_id=evil, group=evil), clients=[client], message=evil, use_instead=evil,
         link="javascript:alert(1)", name=evil, subject=evil,
@@ -106,7 +106,7 @@ def test_what_clients_chose_is_text(evil: str) -> None:
 
 
 def test_a_body_is_at_most_three_thousand_characters_and_whole() -> None:
-    client = Client(client_id="c", software_name="s" * 256, software_version="v" * 256, address="a" * 256)
+    client = AffectedClient(client_id="c", software_name="s" * 256, software_version="v" * 256, address="a" * 256)
     long = made(
         message="x" * 1_000,
         use_instead="x" * 1_000,
