@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from clientscope.api.common import DESCRIBED, Feed, Listing
+from clientscope.model.client import Client
 from clientscope.model.enums import Origin
 from clientscope.model.finding import Finding
 from clientscope.model.gauge import Gauge
@@ -30,31 +31,20 @@ class FindingsSummary:
     count: int
 
 
-@dataclass(frozen=True, slots=True)
-class ConnectionRow:
-    """An open connection."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConnectionRow(Client):
+    """An open connection, and whose it is."""
 
     __pydantic_config__ = DESCRIBED
 
-    cluster: str
-    broker: int
-    gateway: str
     epoch: int
     connection: int
     listener: str
     security_protocol: str
-    address: str
-    principal: str | None
-    client_id: str | None
-    software_name: str
-    software_version: str
-    instance_id: str | None
     opened_ms: int | None
     """Null where it was opened before the records that were read."""
     seen_ms: int
     """When a record first had it."""
-    client: str
-    """The `key` of its client."""
     owner: str | None = None
     """The team of its client."""
 
@@ -66,25 +56,14 @@ class Connections(Listing):
     items: list[ConnectionRow]
 
 
-@dataclass(frozen=True, slots=True)
-class ConnectedClient:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientRow(Client):
     """Open connections that share an identity, or the last ones that did; `since_ms` is the oldest one's."""
 
     __pydantic_config__ = DESCRIBED
 
-    key: str
-    """Names this client in addresses; the same as long as its identity is."""
-    cluster: str
-    broker: int
-    gateway: str
     listener: str
     security_protocol: str
-    address: str
-    principal: str | None
-    client_id: str | None
-    software_name: str
-    software_version: str
-    instance_id: str | None
     application: str | None
     """client_id without its instance part."""
     owner: str | None
@@ -113,7 +92,7 @@ class ConnectedClient:
 class ClientList(Listing):
     """Connected clients, by client id, software and address unless `sort` says otherwise."""
 
-    items: list[ConnectedClient]
+    items: list[ClientRow]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -232,16 +211,11 @@ class SettingChange:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Start:
+class Start(Client):
     """One start of an application: what pushed then, and when."""
 
     __pydantic_config__ = DESCRIBED
 
-    instance_id: str | None
-    client_id: str | None
-    address: str
-    software_name: str
-    software_version: str
     pushed_ms: Annotated[int, Field(description="Kafka's time.")]
 
 
@@ -276,7 +250,7 @@ class ClientDetail:
 
     version: int
     feed: Feed
-    client: ConnectedClient
+    client: ClientRow
     connected: bool
     """False: it has gone, and this is how it was last seen."""
     connections: list[ConnectionRow]

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from clientscope.api.clients import EffectiveSetting, SeriesOfVersion, SettingChange, Start
 from clientscope.api.common import DESCRIBED
+from clientscope.model.client import Client
 from clientscope.model.finding import Finding
 
 
@@ -46,24 +47,22 @@ class PastSeries(PastSteps):
     """The most at once of all other versions together."""
 
 
+NOT_SHARED = frozenset({"key", "broker", "gateway", "instance_id"})
+"""What clients of the past aren't told apart by."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PastClient:
-    """Connections that shared an identity."""
+class PastClientRow(Client):
+    """Connections that shared an identity but for `NOT_SHARED`, which are null or empty."""
 
     __pydantic_config__ = DESCRIBED
 
-    client_id: str | None
     application: str | None
     """client_id without its instance part."""
     owner: str | None = None
     """The team that owners.toml names; null where none fits."""
     brokers: list[int] = field(default_factory=list)
     """Ids of those that it was connected to."""
-    principal: str | None
-    address: str
-    software_name: str
-    software_version: str
-    cluster: str
     first_seen_ms: int
     """Within the time asked about; its beginning where it was connected then."""
     last_seen_ms: int
@@ -100,14 +99,13 @@ class PastListing(PastSpan):
 class PastClients(PastListing):
     """Clients that were connected, those seen last first unless `sort` says otherwise."""
 
-    items: list[PastClient]
+    items: list[PastClientRow]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PastStart(Start):
     """One configuration that a client pushed at its start, as what changed since the one before."""
 
-    principal: str | None
     seen: bool = False
     """In a difference: settings that its requests showed, rather than a start."""
     client_type: str | None

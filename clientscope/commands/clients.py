@@ -30,14 +30,14 @@ def run(settings: ClientsSettings) -> int:
     import time
     from dataclasses import asdict
 
-    from clientscope.api.clients import ConnectedClient
+    from clientscope.api.clients import ClientRow
     from clientscope.report import clients
     from clientscope.report.api import Api
     from clientscope.report.listing import Listed, show
 
     api = Api(settings)
 
-    def ask() -> Listed[ConnectedClient]:
+    def ask() -> Listed[ClientRow]:
         found, left_out = clients.fetch_clients(api, " ".join(settings.search))
         return Listed(
             found,

@@ -23,7 +23,7 @@ class Application:
 
 NO_APPLICATION = Application()
 
-_KEY = Field(description="Of its record in `clientscope.configs`; it names the client in addresses of the page.")
+_KEY = Field(description="Of its record in `clientscope.configs`; of connected clients, what names them in addresses of the page.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

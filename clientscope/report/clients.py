@@ -12,9 +12,9 @@ from rich.text import Text
 from clientscope.api.clients import (
     ClientDetail,
     ClientList,
+    ClientRow,
     ClientStart,
     Configuration,
-    ConnectedClient,
     EffectiveSetting,
     FindingsSummary,
     SettingChange,
@@ -41,7 +41,7 @@ _WIDE = ("LISTENER", "BROKER", "GATEWAY", "INSTANCE", "OPENED/MIN", "IN B/S", "O
 _NUMBERS = ("CONNECTIONS", "SINCE", "BROKER", "OPENED/MIN", "IN B/S", "OUT B/S", "IDLE")
 
 
-def fetch_clients(api: Api, search: str) -> tuple[list[ConnectedClient], list[str]]:
+def fetch_clients(api: Api, search: str) -> tuple[list[ClientRow], list[str]]:
     """The clients that the search finds, and sentences about those that are left out.
 
     Raises:
@@ -59,7 +59,7 @@ def fetch_clients(api: Api, search: str) -> tuple[list[ConnectedClient], list[st
     return items, []
 
 
-def clients_table(found: Sequence[ConnectedClient], now_s: float, *, wide: bool = False) -> Table | None:
+def clients_table(found: Sequence[ClientRow], now_s: float, *, wide: bool = False) -> Table | None:
     """A row for each; what clients chose themselves is shown as it is.  A narrow terminal has no principals and addresses."""
     if not found:
         return None
@@ -72,19 +72,19 @@ def clients_table(found: Sequence[ConnectedClient], now_s: float, *, wide: bool 
         if whose:
             cells += [each.principal or "–", each.address]
         if wide:
-            cells += [each.listener, str(each.broker), each.gateway, each.instance_id or "–", *_traffic(each, now_s)]
+            cells += [each.listener, str(each.broker), each.gateway or "", each.instance_id or "–", *_traffic(each, now_s)]
         view.add_row(*map(plain, cells), str(each.connections), _since(each, now_s), findings(each.findings))
     return view
 
 
-def _since(client: ConnectedClient, now_s: float) -> str:
+def _since(client: ClientRow, now_s: float) -> str:
     """For how long it has been connected, or since when not any more."""
     if client.disconnected_ms is not None:
         return f"gone {age(now_s - client.disconnected_ms / 1000)}"
     return ("" if client.since_exact else ">") + age(now_s - client.since_ms / 1000)
 
 
-def _traffic(client: ConnectedClient, now_s: float) -> Iterator[str]:
+def _traffic(client: ClientRow, now_s: float) -> Iterator[str]:
     """Connections per minute, bytes per second, and for how long none have passed; a dash for what is not known."""
     yield f"{client.opened_per_minute:g}"
     yield from ("–" if each is None else f"{each:,}" for each in (client.bytes_in_per_second, client.bytes_out_per_second))
@@ -173,7 +173,7 @@ def _facts(detail: ClientDetail, now_s: float) -> Table:
     return made
 
 
-def _pairs(client: ConnectedClient, connected: bool, now_s: float) -> Iterator[tuple[str, str]]:
+def _pairs(client: ClientRow, connected: bool, now_s: float) -> Iterator[tuple[str, str]]:
     yield "principal", client.principal or "–"
     yield "owner", client.owner or "–"
     yield "application", client.application or "–"

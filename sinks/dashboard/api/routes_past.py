@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import fields
+from dataclasses import asdict, fields
 from typing import Annotated, Literal, NamedTuple
 
 from fastapi import APIRouter, Depends, Query
@@ -11,8 +11,9 @@ from starlette.responses import StreamingResponse
 
 from clientscope.api.common import ApiProblem, QueryProblem
 from clientscope.api.history import (
-    PastClient,
+    NOT_SHARED,
     PastClientFacts,
+    PastClientRow,
     PastClients,
     PastDifferences,
     PastFindings,
@@ -140,11 +141,12 @@ def routes(past: Past, state: State, clock: Callable[[], int]) -> APIRouter:
         first = part(0)
 
         def rows() -> Iterator[Mapping[str, object]]:
-            yield from first["items"]
-            for offset in range(ROWS_AT_ONCE, first["total"], ROWS_AT_ONCE):
-                yield from part(offset)["items"]
+            for offset in range(0, first["total"], ROWS_AT_ONCE):
+                items = (part(offset) if offset else first)["items"]
+                yield from map(asdict, adapter(list[PastClientRow]).validate_python(items))
 
-        return file_of("clients-seen", format, [each.name for each in fields(PastClient)], rows())
+        columns = [each.name for each in fields(PastClientRow) if each.name not in NOT_SHARED]
+        return file_of("clients-seen", format, columns, rows())
 
     @router.get("/starts", responses=_WRONG)
     def starts(

@@ -15,7 +15,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import JSONResponse, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from clientscope.api.clients import ConnectedClient
+from clientscope.api.clients import ClientRow
 from clientscope.api.overview import Overview
 from clientscope.model.codec import adapter
 from clientscope.report.listing import csv_line
@@ -110,7 +110,7 @@ _ROWS_AT_ONCE = 200
 
 _MEDIA_TYPES = {"csv": "text/csv; charset=utf-8", "json": "application/json"}
 
-CLIENT_COLUMNS = (*(field.name for field in fields(ConnectedClient) if field.name != "findings"), "findings_worst", "findings_count")
+CLIENT_COLUMNS = (*(field.name for field in fields(ClientRow) if field.name != "findings"), "findings_worst", "findings_count")
 """Columns of a CSV: the API's names.  ``findings_count`` is empty where the client was not judged, and 0 where it is clean."""
 
 

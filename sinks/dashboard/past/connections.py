@@ -156,7 +156,7 @@ OF_CLIENTS = f"kind NOT IN ({', '.join(text(kind) for kind in sorted(OF_GATEWAYS
 
 
 def clients(tables: Tables, span: Span, owners: Owners = NO_OWNERS) -> pa.Table:
-    """All of them, with the columns of `clientscope.api.history.PastClient`.
+    """All of them, with the columns of `clientscope.api.history.PastClientRow`.
 
     Raises:
         NoAnswer: see `Tables.ask`; or there are more than `MOST_CLIENTS`.

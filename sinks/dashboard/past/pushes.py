@@ -164,6 +164,9 @@ def seen_start(push: PastPush, settings: bool = False) -> Json:
     """A push as it may be shown, compared with nothing."""
     said, now = push
     return {
+        "cluster": clean(shown(said.cluster, "cluster")),
+        "broker": said.broker,
+        "gateway": clean(shown(said.gateway, "gateway")),
         "instance_id": said.instance_id,
         "client_id": clean(shown(said.client_id)) if said.client_id else None,
         "principal": clean(shown(said.principal, "principal")) if said.principal else None,

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from clientscope.api.clients import ClientGroup, ConnectedClient, ConnectionRow, Facet, FacetValue, FindingsSummary, GroupBy, GroupFindings
+from clientscope.api.clients import ClientGroup, ClientRow, ConnectionRow, Facet, FacetValue, FindingsSummary, GroupBy, GroupFindings
 from clientscope.query import Key, Query, parse_sort, term_text
 from clientscope.query.terms import NONE, NOT_JUDGED, fold
 from clientscope.risks import RISKS
@@ -29,17 +29,21 @@ from sinks.dashboard.rows.sql import (
 from sinks.dashboard.rows.writing import Writing
 
 _CHUNK = 500
-CLIENT_COLUMNS = (
-    "c.id, c.key, s.cluster, s.broker, s.gateway, s.listener, s.protocol, c.address, s.principal, c.client_id, s.software, s.version,"
-    f" c.instance, c.application, s.owner, c.connections, c.since_ms, c.since_exact, {GONE_MS}, c.bytes_in, c.bytes_out, c.active_ms,"
-    " c.opened, c.risks, c.worst, c.found"
-)
+_NAMES = {
+    "key": "c.key", "cluster": "s.cluster", "broker": "s.broker", "gateway": "s.gateway", "listener": "s.listener",
+    "security_protocol": "s.protocol", "address": "c.address", "principal": "s.principal", "client_id": "c.client_id",
+    "instance_id": "c.instance", "software_name": "s.software", "software_version": "s.version", "owner": "s.owner",
+}  # fmt: skip
+_CLIENT = {
+    **_NAMES, "application": "c.application", "connections": "c.connections", "since_ms": "c.since_ms", "disconnected_ms": GONE_MS,
+    "bytes_in_per_second": "c.bytes_in", "bytes_out_per_second": "c.bytes_out", "active_ms": "c.active_ms",
+}  # fmt: skip
+_CONNECTION = {**_NAMES, "epoch": "x.epoch", "connection": "x.connection", "opened_ms": "x.opened_ms", "seen_ms": "x.seen_ms"}
+"""Fields of the API, each with the SQL that selects it."""
+CLIENT_COLUMNS = ", ".join(("c.id", *_CLIENT.values(), "c.since_exact, c.opened, c.risks, c.worst, c.found"))
 """SQL of what is selected of a client: its number, then what `client` makes an answer of."""
-CONNECTION_COLUMNS = (
-    "x.id, s.cluster, s.broker, s.gateway, x.epoch, x.connection, s.listener, s.protocol, c.address, s.principal, c.client_id,"
-    " s.software, s.version, c.instance, x.opened_ms, x.seen_ms, c.key, s.owner"
-)
-"""SQL of what is selected of a connection: its number, then the fields of `ConnectionRow`."""
+CONNECTION_COLUMNS = ", ".join(("x.id", *_CONNECTION.values()))
+"""The same of a connection."""
 CLIENT_TABLES = "clients c JOIN shapes s ON s.id = c.shape"
 CONNECTION_TABLES = "connections x JOIN clients c ON c.id = x.client AND x.open JOIN shapes s ON s.id = c.shape"
 """The tables of `CONNECTION_COLUMNS`; `CLIENT_TABLES` are those of `CLIENT_COLUMNS`."""
@@ -144,19 +148,22 @@ class Lists:
         return [found[number] for number in ids if number in found]
 
 
-def client(row: Row) -> ConnectedClient:
+def client(row: Row) -> ClientRow:
     """A row of `Lists.client_rows` as an answer."""
-    _, *shared, since_exact, gone_ms, bytes_in, bytes_out, active_ms, opened, risks, worst, found = row
-    findings = None if worst is None else FindingsSummary(worst=SEVERITIES[worst] if worst >= 0 else None, count=found)
-    rates = gone_ms, opened / MINUTES, bytes_in, bytes_out, active_ms
-    fields = *shared, bool(since_exact), *rates, tuple(risks.split()), findings
-    return ConnectedClient(*fields)
+    _, *said, since_exact, opened, risks, worst, found = row
+    return ClientRow(
+        **dict(zip(_CLIENT, said, strict=True)),
+        since_exact=bool(since_exact),
+        opened_per_minute=opened / MINUTES,
+        risks=tuple(risks.split()),
+        findings=None if worst is None else FindingsSummary(worst=SEVERITIES[worst] if worst >= 0 else None, count=found),
+    )
 
 
 def connection(row: Row) -> ConnectionRow:
     """A row of `Lists.connections` as an answer."""
-    _, *fields = row
-    return ConnectionRow(*fields)
+    _, *said = row
+    return ConnectionRow(**dict(zip(_CONNECTION, said, strict=True)))
 
 
 def chunks(ids: Sequence[int], size: int = _CHUNK) -> Iterator[Sequence[int]]:

@@ -108,7 +108,7 @@ class Writing:
             numbers = self._numbers(opened.values())
             self._database.many(
                 "INSERT OR REPLACE INTO connections VALUES (?, ?, ?, ?, ?, ?, 1, NULL, NULL)",
-                ((row, numbers[x.client], x.seen_ms, x.connection, x.epoch, x.opened_ms) for row, x in opened.items()),
+                ((row, numbers[x.key], x.seen_ms, x.connection, x.epoch, x.opened_ms) for row, x in opened.items()),
             )
             self._database.many(
                 "UPDATE connections SET open = 0, closed_ms = ?, closing = ? WHERE id = ?", ((*end, row) for row, end in closed.items())
@@ -136,7 +136,7 @@ class Writing:
 
     def _numbers(self, opened: Collection[ConnectionRow]) -> dict[str, int]:
         """The numbers of the clients of these connections, by their keys; those that aren't there are inserted."""
-        of = {each.client: each for each in opened}
+        of = {each.key: each for each in opened}
         numbers: dict[str, int] = dict(self._database.rows(f"SELECT key, id FROM clients WHERE key IN {LISTED}", listed(of)))
         new = []
         for key, one in of.items():
@@ -222,7 +222,7 @@ class Writing:
             of.client_id,
             of.instance_id,
             application,
-            of.client,
+            of.key,
             codes,
             risks,
             "\n".join(text for text in searched if text).lower(),

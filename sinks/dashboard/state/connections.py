@@ -170,7 +170,7 @@ class ConnectionTable:
             self._of_tenant[tenant_before] -= 1
         self._of_tenant[tenant] += 1
         opened = _opened(process.key[2], record, opened_ms, seen_ms)
-        new = row, opened.client, opened_ms, seen_ms, tenant
+        new = row, opened.key, opened_ms, seen_ms, tenant
         process.open[number] = record.sequence, new
         if known is not None and known[1] == new:
             return False
@@ -220,17 +220,18 @@ def _optional(text: str | None) -> str | None:
 
 
 def _opened(gateway: str, record: ClientConnectionRecord, opened_ms: int | None, seen_ms: int) -> ConnectionRow:
-    place: tuple[Any, ...] = clean(record.cluster), record.broker, gateway
-    names: tuple[Any, ...] = (
-        clean(record.listener),
-        clean(record.security_protocol),
-        clean(record.address),
-        _optional(record.principal),
-        _optional(record.client_id),
-        clean(record.software_name),
-        clean(record.software_version),
-        record.instance_id,
-    )
-    key = blake2b(repr((*place, *names)).encode(), digest_size=12).hexdigest()
-    fields = *place, record.epoch, record.connection, *names, opened_ms, seen_ms, key
-    return ConnectionRow(*fields)
+    names: dict[str, Any] = {
+        "cluster": clean(record.cluster),
+        "broker": record.broker,
+        "gateway": gateway,
+        "listener": clean(record.listener),
+        "security_protocol": clean(record.security_protocol),
+        "address": clean(record.address),
+        "principal": _optional(record.principal),
+        "client_id": _optional(record.client_id),
+        "software_name": clean(record.software_name),
+        "software_version": clean(record.software_version),
+        "instance_id": record.instance_id,
+    }
+    key = blake2b(repr((*names.values(),)).encode(), digest_size=12).hexdigest()
+    return ConnectionRow(key=key, epoch=record.epoch, connection=record.connection, opened_ms=opened_ms, seen_ms=seen_ms, **names)

@@ -177,6 +177,8 @@ def _start(push: IndexedPush, older: Sequence[IndexedPush], read: Mapping[Place,
     now = read.get(_place(push))
     before = read.get(_place(older[0])) if older else None
     return ClientStart(
+        key=push.key,
+        principal=push.principal or None,
         instance_id=push.instance,
         client_id=push.client_id or None,
         address=push.address,

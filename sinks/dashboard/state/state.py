@@ -17,7 +17,7 @@ from clientscope.api.clients import (
     ClientDetail,
     ClientGroups,
     ClientList,
-    ConnectedClient,
+    ClientRow,
     Connections,
     Facets,
     GaugeList,
@@ -245,7 +245,7 @@ class State(Known):
         query = parse(q, CLIENTS, second * 1_000)
         return self._listed(Facets, CONNECTIONS, lambda: self._reading.facets(query, limit))
 
-    def export(self, *, q: str = "", sort: str = "", now_ms: int = 0) -> Iterator[ConnectedClient] | None:
+    def export(self, *, q: str = "", sort: str = "", now_ms: int = 0) -> Iterator[ClientRow] | None:
         """All clients that ``q`` leaves, as they are when each is reached; None while the topics are being read for the first time."""
         query, keys = parse(q, CLIENTS, now_ms), parse_sort(sort, CLIENT_SORTS)
         with self._lock:
@@ -254,7 +254,7 @@ class State(Known):
             ids = self._reading.client_ids(query, keys)
         return self._exported(ids)
 
-    def _exported(self, ids: list[int]) -> Iterator[ConnectedClient]:
+    def _exported(self, ids: list[int]) -> Iterator[ClientRow]:
         for part in rows.chunks(ids):
             with self._lock:
                 found = self._reading.client_rows(part)

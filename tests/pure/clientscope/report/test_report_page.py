@@ -17,7 +17,7 @@ from golden import is_golden, session
 from page_state import NOW_MS, found, live, opened, pushed, result
 from served_page import serving
 
-from clientscope.api.clients import ClientList, ConnectedClient
+from clientscope.api.clients import ClientList, ClientRow
 from clientscope.config import PageSettings
 from clientscope.errors import EnvironmentProblem
 from clientscope.local.process import free_port
@@ -129,7 +129,7 @@ def test_what_commands_print_is_what_the_api_says(page: str, clients: Run) -> No
     with urllib.request.urlopen(f"{page}/api/v1/clients?limit=10") as response:
         said = json.load(response)["items"]
     assert json.loads(clients(page, "-o", "json").printed) == said
-    assert {field.partition(".")[0] for field in FIELDS} <= {field.name for field in fields(ConnectedClient)}
+    assert {field.partition(".")[0] for field in FIELDS} <= {field.name for field in fields(ClientRow)}
 
 
 def test_a_narrow_terminal_has_fewer_columns_rather_than_folded_names(page: str, clients: Run, monkeypatch: pytest.MonkeyPatch) -> None:

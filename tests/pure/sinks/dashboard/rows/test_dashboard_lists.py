@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from page_state import INSTANCE, NOW_MS, beat, browser, found, live, opened, pushed, result
 
-from clientscope.api.clients import ConnectedClient
+from clientscope.api.clients import ClientRow
 from clientscope.model.connection import rates as rates_of
 from clientscope.model.enums import Kind
 from clientscope.model.finding import Owner
@@ -71,7 +71,7 @@ OWNERS = Owners(
 MANY = many()
 
 
-def values(client: ConnectedClient) -> tuple[dict[str, Any], str]:
+def values(client: ClientRow) -> tuple[dict[str, Any], str]:
     """What the grammar's own reading needs, of an answer."""
     counted = [] if client.findings is None or not client.findings.count else [(client.findings.worst, CODE[client.findings.worst])]
     searched = (client.client_id, client.principal, client.address, client.software_name, client.software_version)
