@@ -27,7 +27,7 @@ from releases import fetch_jars
 
 from clientscope.local.jars import jars
 from clientscope.local.java import java
-from clientscope.readiness import ObservedClient
+from clientscope.readiness import ObservedUses
 
 TESTS = Path(__file__).parents[1] / "tests"
 sys.path[:0] = [str(TESTS / "real"), str(TESTS / "pure")]
@@ -245,7 +245,7 @@ def tapped(configuration: str, folder: Path) -> Iterator[TappedBroker]:
 
 def watched(
     workshop: Workshop, clients: Sequence[AgedClient], configuration: str, release: str, folder: Path
-) -> Mapping[str, tuple[ObservedClient, bool, str]]:
+) -> Mapping[str, tuple[ObservedUses, bool, str]]:
     """What each client uses of a broker, whether it works, and what it printed."""
     found = {}
     with tapped(configuration, folder) as broker:
@@ -278,7 +278,7 @@ def _name(row: Mapping[str, Any]) -> str:
     return AgedClient(row["library"], row["version"], lambda folder: (), setting=row["setting"]).name
 
 
-def _row(client: AgedClient, found: Mapping[str, tuple[ObservedClient, bool, str]]) -> dict[str, Any]:
+def _row(client: AgedClient, found: Mapping[str, tuple[ObservedUses, bool, str]]) -> dict[str, Any]:
     seen = {}
     for release in SEEN_ON:
         observed, works, printed = found[release]

@@ -10,7 +10,7 @@ from types import TracebackType
 
 from patience import LIMIT_S
 
-from clientscope.readiness import ApiUse, ObservedClient
+from clientscope.readiness import ApiUse, ObservedUses
 from clientscope.wire.api_versions import read_request
 
 API_VERSIONS = 18
@@ -39,9 +39,9 @@ class Tap:
         """Another client comes."""
         self.seen, self.software = set(), ("unknown", "unknown")
 
-    def observed(self, broker_release: str) -> ObservedClient:
+    def observed(self, broker_release: str) -> ObservedUses:
         """What the client since `forget` used."""
-        return ObservedClient(tuple(self.seen), *self.software, broker_release)
+        return ObservedUses(tuple(self.seen), *self.software, broker_release)
 
     def __enter__(self) -> Tap:
         return self

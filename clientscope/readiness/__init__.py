@@ -4,7 +4,7 @@ What the command, the page and rules use; the rest is internal::
 
     target = target_release("4.1")                    # "4.1.2"; SettingsError for no known release
     uses = (ApiUse(api_key=0, api_version=2), …)
-    client = ObservedClient(uses, software_name="unknown", software_version="unknown", broker_release="3.9.2")
+    client = ObservedUses(uses, software_name="unknown", software_version="unknown", broker_release="3.9.2")
     verdict = judge_readiness(client, target)         # ReadinessVerdict
     verdict.readiness                                 # Readiness.BREAKS, UNKNOWN, FALLS_BACK or FINE: a StrEnum, the worst first
     verdict.reasons[0].text                           # sentences; verdict.advice besides
@@ -17,13 +17,13 @@ What the command, the page and rules use; the rest is internal::
 
 from __future__ import annotations
 
-from clientscope.readiness.observed import ApiUse, ObservedClient
+from clientscope.readiness.observed import ApiUse, ObservedUses
 from clientscope.readiness.served import Removal, known_releases, nearest_release, removed_in, serves, target_release
 from clientscope.readiness.verdict import Readiness, ReadinessReason, ReadinessVerdict, judge_readiness
 
 __all__ = (
     "ApiUse",
-    "ObservedClient",
+    "ObservedUses",
     "Readiness",
     "ReadinessReason",
     "ReadinessVerdict",

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 
+from clientscope.model.client import Client
 from clientscope.profiles.client_patterns import PatternSubject
 from clientscope.profiles.owners import Owners
-from clientscope.readiness.observed import ApiUse, ObservedClient
+from clientscope.readiness.observed import ApiUse, ObservedUses
 from clientscope.readiness.rows import JudgedClient
-from clientscope.readiness.seen import GatewayClient, SeenRequests, uses
+from clientscope.readiness.seen import SeenRequests, uses
 from clientscope.readiness.served import nearest_release
 from clientscope.readiness.verdict import ReadinessVerdict, judge_readiness, last_old_ms
 
@@ -35,7 +36,7 @@ class UpgradeQuestion:
     since_ms: int | None = None
 
 
-def judge_seen(seen: Iterable[tuple[GatewayClient, SeenRequests]], asked: UpgradeQuestion, now_ms: int) -> list[JudgedClient]:
+def judge_seen(seen: Iterable[tuple[Client, SeenRequests]], asked: UpgradeQuestion, now_ms: int) -> list[JudgedClient]:
     """Every client of `SeenClients.clients` with its verdict. Times are texts, UTC."""
     return [_judge(key, client, asked, now_ms) for key, client in seen]
 
@@ -52,18 +53,17 @@ def utc(ms: int | None) -> str:
     return "" if not ms else datetime.fromtimestamp(ms // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _judge(key: GatewayClient, client: SeenRequests, asked: UpgradeQuestion, now_ms: int) -> JudgedClient:
+def _judge(key: Client, client: SeenRequests, asked: UpgradeQuestion, now_ms: int) -> JudgedClient:
     every = uses(client, now_ms)
     since = asked.since_ms
     past = since is not None and client.last_ms < since
     present = frozenset(use for use, ms in every.items() if past or since is None or ms >= since)
     verdict = _verdict(present, key.software_name, key.software_version, asked.releases.get(key.cluster), asked.target)
-    owner = asked.owners.of(PatternSubject(key.principal or None, None, key.client_id or None))
+    owner = asked.owners.of(PatternSubject(key.principal, None, key.client_id))
     return JudgedClient(
+        key,
         verdict,
-        asked.application_of(key.client_id) or "without client.id",
-        key.principal,
-        f"{key.software_name} {key.software_version}" if key.software_name != "unknown" else "unknown software",
+        asked.application_of(key.client_id or "") or "without client.id",
         f"{owner.team} ({owner.contact})" if owner else "",
         past,
         utc(last_old_ms(every, asked.target)),
@@ -74,4 +74,4 @@ def _judge(key: GatewayClient, client: SeenRequests, asked: UpgradeQuestion, now
 @lru_cache(maxsize=4_096)
 def _verdict(used: frozenset[ApiUse], name: str, version: str, release: str | None, target: str) -> ReadinessVerdict:
     """A fleet has few different clients, and a verdict takes a tenth of a millisecond."""
-    return judge_readiness(ObservedClient(tuple(sorted(used)), name, version, release), target)
+    return judge_readiness(ObservedUses(tuple(sorted(used)), name, version, release), target)

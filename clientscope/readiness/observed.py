@@ -17,8 +17,8 @@ class ApiUse(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ObservedClient:
-    """A client, and what it was seen to use.
+class ObservedUses:
+    """What a client was seen to use, and with which software.
 
     Requests between brokers are no client's: leave out the inter-broker listener. If several clients share one identity, all their
     uses count as one client's.

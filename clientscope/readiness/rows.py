@@ -7,7 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
+from clientscope.model.client import Client
 from clientscope.query import READINESS, Query, matches
+from clientscope.readiness.observed import UNKNOWN_SOFTWARE
 from clientscope.readiness.verdict import Readiness, ReadinessVerdict
 
 NAMES = {
@@ -53,14 +55,28 @@ class JudgedClient:
         last_seen: the same.
     """
 
+    client: Client
     verdict: ReadinessVerdict
     application: str
-    principal: str
-    software: str
     owner: str
     past: bool
     last_old: str
     last_seen: str
+
+    @property
+    def principal(self) -> str:
+        """Empty for none."""
+        return self.client.principal or ""
+
+    @property
+    def software(self) -> str:
+        """Name and version."""
+        return software_of(self.client)
+
+
+def software_of(client: Client) -> str:
+    """Name and version of a client's software."""
+    return "unknown software" if client.software_name == UNKNOWN_SOFTWARE else f"{client.software_name} {client.software_version}".rstrip()
 
 
 def rows(clients: Iterable[JudgedClient]) -> tuple[ReadinessRow, ...]:
@@ -94,20 +110,16 @@ def logged_ms(text: str) -> int | None:
         return None
 
 
-_UNKNOWN = "unknown software"
-
-
 def searched(clients: Iterable[JudgedClient], query: Query) -> list[JudgedClient]:
     """Those that a query of the fields `clientscope.query.READINESS` leaves."""
     return [each for each in clients if not query.terms or matches(query, READINESS, _values(each), _words(each))]
 
 
 def _values(client: JudgedClient) -> dict[str, object]:
-    name, _, version = client.software.rpartition(" ") if client.software != _UNKNOWN else ("unknown", "", "unknown")
     team, separator, _ = client.owner.partition(" (")
     return {
-        "software": name,
-        "version": version,
+        "software": client.client.software_name,
+        "version": client.client.software_version,
         "application": client.application,
         "owner": (client.owner, team) if separator else client.owner or None,
         "principal": client.principal or None,

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from clientscope.fair_share import HeldEntry, beyond
+from clientscope.model.client import Client
 from clientscope.model.client_key import tenant_of
 from clientscope.model.connection import ClientConnectionRecord
 from clientscope.model.enums import Kind
@@ -27,17 +27,6 @@ MOST_UNREAD = 1_000
 KEPT_MS = 7 * 24 * 3600 * 1000
 """For how long a version counts after it was last seen: as long as the topic keeps records."""
 _EXPIRE_MS = 60_000
-
-
-class GatewayClient(NamedTuple):
-    """What distinguishes clients; empty strings for what they don't have."""
-
-    cluster: str
-    principal: str
-    client_id: str
-    address: str
-    software_name: str
-    software_version: str
 
 
 @dataclass(slots=True)
@@ -86,7 +75,7 @@ class SeenClients:
         self.first_ms: int | None = None
         self._limit = limit
         self._kept_ms = kept_ms
-        self._clients: dict[GatewayClient, SeenRequests] = {}
+        self._clients: dict[Client, SeenRequests] = {}
         self._unread: dict[str, int] = {}
         self._lists: dict[bytes, bytes] = {}
         self._expired_ms = 0
@@ -127,20 +116,20 @@ class SeenClients:
         made._unread = self._unread.copy()
         return made
 
-    def clients(self, now_ms: int) -> Iterator[tuple[GatewayClient, SeenRequests]]:
+    def clients(self, now_ms: int) -> Iterator[tuple[Client, SeenRequests]]:
         """Those whose last record still counts.
 
         A connection without a software name is counted with the client's other connections, where those have one name: some libraries send
         theirs on their first connection alone. One that ended before is an earlier client's.
         """
         present = {key: seen for key, seen in self._clients.items() if seen.last_ms >= now_ms - self._kept_ms}
-        named: dict[tuple[str, ...], list[GatewayClient]] = {}
+        named: dict[_Names, list[Client]] = {}
         for key in present:
             if key.software_name != UNKNOWN_SOFTWARE and key.client_id:
-                named.setdefault(key[:4], []).append(key)
-        merged: dict[GatewayClient, SeenRequests] = {}
+                named.setdefault(_names(key), []).append(key)
+        merged: dict[Client, SeenRequests] = {}
         for key, seen in present.items():
-            same = named.get(key[:4], []) if key.software_name == UNKNOWN_SOFTWARE else []
+            same = named.get(_names(key), []) if key.software_name == UNKNOWN_SOFTWARE else []
             same = [each for each in same if seen.last_ms >= present[each].first_ms]
             together = merged.setdefault(same[0] if len(same) == 1 else key, SeenRequests())
             for versions, (first_ms, last_ms) in seen.lists.items():
@@ -173,7 +162,7 @@ class SeenClients:
         return known is None
 
     def _make_room(self) -> None:
-        held = [HeldEntry(key, tenant_of(key.principal or None, key.address), 0, seen.last_ms) for key, seen in self._clients.items()]
+        held = [HeldEntry(key, tenant_of(key.principal, key.address), 0, seen.last_ms) for key, seen in self._clients.items()]
         gone = beyond(held, self._limit - 1)
         for each in gone:
             del self._clients[each.key]  # type: ignore[arg-type]  # a key of ours
@@ -196,12 +185,21 @@ def uses(seen: SeenRequests, now_ms: int, kept_ms: int = KEPT_MS) -> dict[ApiUse
     return found
 
 
-def _key(record: ClientConnectionRecord) -> GatewayClient:
-    return GatewayClient(
-        clean(record.cluster),
-        clean(record.principal or ""),
-        clean(record.client_id or ""),
-        clean(record.address),
-        clean(record.software_name),
-        clean(record.software_version),
+_Names = tuple[str, str | None, str | None, str]
+
+
+def _names(client: Client) -> _Names:
+    """What all connections of a client share, with a software name or without."""
+    return client.cluster, client.principal, client.client_id, client.address
+
+
+def _key(record: ClientConnectionRecord) -> Client:
+    """What distinguishes clients here."""
+    return Client(
+        cluster=clean(record.cluster),
+        principal=clean(record.principal) if record.principal else None,
+        client_id=clean(record.client_id) if record.client_id else None,
+        address=clean(record.address),
+        software_name=clean(record.software_name),
+        software_version=clean(record.software_version),
     )

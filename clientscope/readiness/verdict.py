@@ -22,7 +22,7 @@ from enum import StrEnum
 from clientscope.catalog.dialects.java import JAVA
 from clientscope.catalog.releases import Range, api_name
 from clientscope.catalog.settings import Release, numbers
-from clientscope.readiness.observed import ApiUse, ObservedClient
+from clientscope.readiness.observed import ApiUse, ObservedUses
 from clientscope.readiness.served import added_in, nearest_release, removed_in, served, within
 
 KIP_896 = "https://cwiki.apache.org/confluence/display/KAFKA/KIP-896%3A+Remove+old+client+protocol+API+versions+in+Kafka+4.0"
@@ -164,7 +164,7 @@ class ReadinessVerdict:
     advice: str = ""
 
 
-def judge_readiness(client: ObservedClient, target: str) -> ReadinessVerdict:
+def judge_readiness(client: ObservedUses, target: str) -> ReadinessVerdict:
     """What becomes of a client at brokers of a release.
 
     Args:
@@ -204,7 +204,7 @@ def last_old_ms(used: Mapping[ApiUse, int], target: str) -> int | None:
     return max(old, default=None)
 
 
-def _judge_use(use: ApiUse, target: str, client: ObservedClient, negotiates: bool, knows: Mapping[int, Range] | None) -> ReadinessReason:
+def _judge_use(use: ApiUse, target: str, client: ObservedUses, negotiates: bool, knows: Mapping[int, Range] | None) -> ReadinessReason:
     there = served(target).get(use.api_key)
     name = _name(use)
 
@@ -258,7 +258,7 @@ def _passed_over(use: ApiUse, there: Range, seen_on: str | None) -> tuple[Readin
     return Readiness.UNKNOWN, f"{newest}; whether the client knows a newer version isn't known."
 
 
-def _little_seen(client: ObservedClient, uses: list[ApiUse], target: str, knows: Mapping[int, Range] | None) -> list[ReadinessReason]:
+def _little_seen(client: ObservedUses, uses: list[ApiUse], target: str, knows: Mapping[int, Range] | None) -> list[ReadinessReason]:
     """What else decides where a client was only seen to connect."""
     if any(use.api_key not in SAYS_LITTLE for use in uses):
         return []
@@ -274,7 +274,7 @@ def _little_seen(client: ObservedClient, uses: list[ApiUse], target: str, knows:
     return [ReadinessReason(Readiness.UNKNOWN, f"Too little was seen: {seen}. What the client sends after it connects decides.")]
 
 
-def _java_range(client: ObservedClient) -> Mapping[int, Range] | None:
+def _java_range(client: ObservedUses) -> Mapping[int, Range] | None:
     """The versions that a client of Apache Kafka's knows, by the software that it reports; None for others."""
     if client.software_name.lower() not in JAVA.software:
         return None
@@ -308,7 +308,7 @@ def _in_short(reasons: Iterable[ReadinessReason], target: str) -> list[Readiness
     return rest
 
 
-def _advice(client: ObservedClient, readiness: Readiness, broken: Collection[tuple[int | None, int | None]]) -> str:
+def _advice(client: ObservedUses, readiness: Readiness, broken: Collection[tuple[int | None, int | None]]) -> str:
     if readiness is Readiness.UNKNOWN:
         return "Watch the client for longer, or look up its library's version."
     if readiness is not Readiness.BREAKS:

@@ -16,7 +16,7 @@ from clientscope.errors import SettingsError
 from clientscope.findings.fingerprints import application_key
 from clientscope.model.input import InputRecord
 from clientscope.model.requested_versions import unpack
-from clientscope.readiness import ApiUse, ObservedClient, Readiness, judge_readiness, removed_in, target_release
+from clientscope.readiness import ApiUse, ObservedUses, Readiness, judge_readiness, removed_in, target_release
 from clientscope.readiness.seen import SeenClients, uses
 from streaming.findings.fleet import UPGRADE, Found, Judges, Live, of_application, one
 from streaming.limits import Limit, Overflow
@@ -112,7 +112,7 @@ class RequestedVersions:
 def _broken(lists: frozenset[bytes], software_name: str, software_version: str, target: str) -> Versions:
     """Of these lists of versions those that are refused at the target; none for a client that works there, or can't be judged."""
     used = {each for versions in lists for each in unpack(versions)}
-    observed = ObservedClient(tuple(ApiUse(*each) for each in sorted(used)), software_name, software_version, _SEEN_ON)
+    observed = ObservedUses(tuple(ApiUse(*each) for each in sorted(used)), software_name, software_version, _SEEN_ON)
     reasons = judge_readiness(observed, target).reasons
     return frozenset(
         (reason.api_key, reason.api_version)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 from sys import intern
-from typing import Any, NamedTuple
+from typing import Any
 
 from clientscope.catalog.configs import ClientType
 from clientscope.catalog.dialects import dialect_of
@@ -19,6 +19,7 @@ from clientscope.commands.xray.incidents import Incidents, Place, is_of_broker
 from clientscope.errors import ClientscopeError
 from clientscope.logs import files
 from clientscope.logs.request_log import LoggedRequest, RequestLogReader
+from clientscope.model.client import Client
 from clientscope.report import text
 
 MOST_CLIENTS = 20_000
@@ -42,21 +43,6 @@ _OF_BROKERS = frozenset({4, 5, 6, 7, 27, 52, 53, 54, 55, 56, 58, 59, 62, 63, 67,
 _UNKNOWN = "unknown", "unknown"
 
 
-class ClientKey(NamedTuple):
-    """What distinguishes clients; empty strings for what the log doesn't have.
-
-    Attributes:
-        connection: of a client without a client.id whose settings are other than those of the ones like it.
-    """
-
-    principal: str
-    client_id: str
-    address: str
-    software_name: str
-    software_version: str
-    connection: tuple[str, str] = "", ""
-
-
 @dataclass(slots=True)
 class SeenVersion:
     """How often a client sent one request in one version.
@@ -72,8 +58,8 @@ class SeenVersion:
 
 
 @dataclass(slots=True)
-class InventoriedClient:
-    """One client.
+class ClientRequests:
+    """What one client's requests show.
 
     Attributes:
         place: of its first request.
@@ -103,12 +89,12 @@ class InventoriedClient:
         for setting in shown_settings(request.api_key, request.api_version, request.fields, library):
             self._set((setting.client_type, setting.key), setting.value, place)
 
-    def agrees(self, other: InventoriedClient) -> bool:
+    def agrees(self, other: ClientRequests) -> bool:
         """Whether no setting has one value here and another one there."""
         differs = any(self.settings.get(key, found)[0] != found[0] for key, found in other.settings.items())
         return not differs and self.contradicted == other.contradicted
 
-    def merge(self, other: InventoriedClient) -> None:
+    def merge(self, other: ClientRequests) -> None:
         """Takes what was seen of it apart."""
         self.connections |= other.connections
         self.acts_as_broker |= other.acts_as_broker
@@ -168,7 +154,7 @@ class _Introduced:
         if len(self.versions) < _MOST_INTRODUCTIONS:
             self.versions.append((request.api_key, request.api_version, request.logged_at))
 
-    def count(self, client: InventoriedClient) -> None:
+    def count(self, client: ClientRequests) -> None:
         for version in self.versions:
             client.count(*version)
 
@@ -185,7 +171,7 @@ class Inventory:
     """
 
     def __init__(self) -> None:
-        self.clients: dict[ClientKey, InventoriedClient] = {}
+        self.clients: dict[Client, ClientRequests] = {}
         self.incidents = Incidents()
         self.credentials: dict[str, credentials.Search] = {}
         self.left_out = 0
@@ -194,7 +180,7 @@ class Inventory:
         self._introduced: OrderedDict[tuple[str, str], _Introduced] = OrderedDict()  # the oldest first
         self._software: OrderedDict[tuple[str, str], tuple[str, str]] = OrderedDict()
         self._names: OrderedDict[tuple[str, str, str, str], tuple[str, bool]] = OrderedDict()  # the newest, and whether it had another
-        self._nameless: dict[tuple[tuple[str, str], ClientKey], InventoriedClient] = {}
+        self._nameless: dict[tuple[tuple[str, str], Client], ClientRequests] = {}
 
     def reader(self, log: str) -> RequestLogReader:
         """A reader of a log, whose lines are searched for credentials."""
@@ -231,9 +217,9 @@ class Inventory:
             owner = of[0], of[1], of[2]
             names[owner] = "" if several or names.get(owner, name) != name else name
         for (connection, key), client in self._nameless.items():
-            named = key._replace(client_id=names.get((connection[1], key.principal, key.address), ""))
+            named = replace(key, client_id=names.get((connection[1], key.principal or "", key.address)) or None)
             if not named.client_id and named in self.clients and not self.clients[named].agrees(client):
-                named = named._replace(connection=connection)
+                named = replace(named, key="/".join(connection))  # its settings are other than those of the ones like it
             if (known := self.clients.get(named)) is not None:
                 known.merge(client)
             elif len(self.clients) < MOST_CLIENTS:
@@ -273,17 +259,23 @@ class Inventory:
         connection: tuple[str, str],
         place: Place,
         introduced: _Introduced | None,
-    ) -> InventoriedClient | None:
+    ) -> ClientRequests | None:
         name = self._name(request, place.log)
         self.incidents.add(request, name, place)
-        key = ClientKey(request.principal, name, request.address, *software)
+        key = Client(
+            principal=request.principal or None,
+            client_id=name or None,
+            address=request.address,
+            software_name=software[0],
+            software_version=software[1],
+        )
         client = self.clients.get(key) if name else self._nameless.get((connection, key))
         if client is None and not name and len(self._nameless) < MOST_NAMELESS:
-            client = self._nameless[connection, key] = InventoriedClient(place, request.listener, request.security_protocol)
+            client = self._nameless[connection, key] = ClientRequests(place, request.listener, request.security_protocol)
         if client is None and (client := self.clients.get(key)) is None:
             if len(self.clients) >= MOST_CLIENTS:
                 return None
-            client = self.clients[key] = InventoriedClient(place, request.listener, request.security_protocol)
+            client = self.clients[key] = ClientRequests(place, request.listener, request.security_protocol)
         if connection not in client.connections:
             if self._connections < MOST_CONNECTIONS:
                 self._connections += 1

@@ -22,19 +22,19 @@ from clientscope.commands.xray.incidents import Place
 from clientscope.commands.xray.inventory import (
     MOST_CLIENTS,
     MOST_CONNECTIONS,
-    ClientKey,
-    InventoriedClient,
+    ClientRequests,
     Inventory,
     LogRead,
     at_info,
 )
 from clientscope.errors import SettingsError
 from clientscope.logs.events import EventKind
+from clientscope.model.client import Client
 from clientscope.model.finding import Owner
 from clientscope.profiles.client_patterns import PatternSubject
 from clientscope.profiles.owners import Owners
-from clientscope.readiness import ApiUse, ObservedClient, judge_readiness, nearest_release
-from clientscope.readiness.rows import JudgedClient, ReadinessRow, logged_ms, rows
+from clientscope.readiness import ApiUse, ObservedUses, judge_readiness, nearest_release
+from clientscope.readiness.rows import JudgedClient, ReadinessRow, logged_ms, rows, software_of
 from clientscope.readiness.verdict import last_old_ms
 from clientscope.severities import SEVERITIES
 from udfs.kernels.applications import application_of
@@ -53,7 +53,7 @@ class SeenConfiguration:
         happened: to the application's clients; its first configuration has it.
     """
 
-    key: ClientKey
+    key: Client
     application: str
     client_type: ClientType | None
     place: Place
@@ -63,12 +63,12 @@ class SeenConfiguration:
     happened: dict[EventKind, Happened] = field(default_factory=dict)
 
 
-def applications(inventory: Inventory) -> dict[ClientKey, str]:
+def applications(inventory: Inventory) -> dict[Client, str]:
     """Each client's application, by its client.id, in the order in which they were first seen; brokers are left out."""
-    return {key: application_of(key.client_id) for key, client in inventory.clients.items() if not client.acts_as_broker}
+    return {key: application_of(key.client_id or "") for key, client in inventory.clients.items() if not client.acts_as_broker}
 
 
-def configurations(inventory: Inventory, of: Mapping[ClientKey, str]) -> list[SeenConfiguration]:
+def configurations(inventory: Inventory, of: Mapping[Client, str]) -> list[SeenConfiguration]:
     """Every different one, in the order in which they were first seen.
 
     Args:
@@ -91,11 +91,18 @@ def configurations(inventory: Inventory, of: Mapping[ClientKey, str]) -> list[Se
 
 
 def _add_incidents(found: list[SeenConfiguration], inventory: Inventory) -> None:
-    of = {(each.key.principal, each.application): each for each in reversed(found)}
+    of = {(each.key.principal or "", each.application): each for each in reversed(found)}
     for kind, principal, client_id, place, (name, value), note in inventory.incidents.found():
         who = principal, application_of(client_id)
         if who not in of:  # a transaction of which a broker speaks alone
-            of[who] = SeenConfiguration(ClientKey(principal, client_id, "", "unknown", "unknown"), who[1], None, place, {}, frozenset())
+            of[who] = SeenConfiguration(
+                Client(principal=principal, client_id=client_id, software_name="unknown", software_version="unknown"),
+                who[1],
+                None,
+                place,
+                {},
+                frozenset(),
+            )
             found.append(of[who])
         each = of[who]
         line = place.line if place.log == each.place.log else each.place.line
@@ -104,11 +111,11 @@ def _add_incidents(found: list[SeenConfiguration], inventory: Inventory) -> None
         each.happened[kind] = before._replace(settings=(*before.settings, setting))
 
 
-def _configuration(key: ClientKey, client: InventoriedClient, client_type: ClientType | None, application: str) -> SeenConfiguration:
+def _configuration(key: Client, client: ClientRequests, client_type: ClientType | None, application: str) -> SeenConfiguration:
     settings = {name: found for (of, name), found in client.settings.items() if of is client_type}
     if key.client_id:
         settings["client.id"] = key.client_id, client.place
-    said = {"software_name": key.software_name, "software_version": key.software_version, "principal": key.principal}
+    said = {"software_name": key.software_name, "software_version": key.software_version, "principal": key.principal or ""}
     for which, name in said.items():
         if judge_name(name, False) is ValueState.VALUE_SHAPE:  # which a finding is to say
             settings[LEAKED_AS[which]] = name, client.place
@@ -138,7 +145,7 @@ def reads(found: Iterable[SeenConfiguration]) -> Iterator[Read]:
             names = ", ".join(sorted(each.contradicted)[:3])
             notes.append((each.place.line, f"{names}: several values were seen under this identity, so these settings are not judged"))
         instance = Instance(
-            client_name(each.key.client_id),
+            client_name(each.key.client_id or ""),
             client_name(each.key.software_version, "software_version"),
             each.place.line,
             each.clients,
@@ -193,7 +200,7 @@ def seen_on(text: str) -> str | None:
     return release
 
 
-def judged_clients(clients: Mapping[ClientKey, InventoriedClient], of: Mapping[ClientKey, str], asked: Upgrade) -> list[JudgedClient]:
+def judged_clients(clients: Mapping[Client, ClientRequests], of: Mapping[Client, str], asked: Upgrade) -> list[JudgedClient]:
     """Every client with its verdict.
 
     Args:
@@ -207,11 +214,12 @@ def application_shown(application: str) -> str:
     return client_name(application) if application else "without client.id"
 
 
-def software_shown(key: ClientKey) -> str:
-    """Name and version of a client's software."""
-    if key.software_name == "unknown":
-        return "unknown software"
-    return f"{client_name(key.software_name, 'software_name')} {client_name(key.software_version, 'software_version')}".rstrip()
+def _client_shown(key: Client) -> Client:
+    return Client(
+        principal=client_name(key.principal or "", "principal"),
+        software_name=client_name(key.software_name, "software_name"),
+        software_version=client_name(key.software_version, "software_version"),
+    )
 
 
 def owner_shown(owner: Owner | None) -> str:
@@ -219,7 +227,7 @@ def owner_shown(owner: Owner | None) -> str:
     return f"{plain(owner.team)} ({plain(owner.contact)})" if owner else ""
 
 
-def _judge(key: ClientKey, client: InventoriedClient, application: str, asked: Upgrade) -> JudgedClient:
+def _judge(key: Client, client: ClientRequests, application: str, asked: Upgrade) -> JudgedClient:
     logged = {seen.last: logged_ms(seen.last) for seen in client.versions.values()}
     since = asked.since_ms
     past = since is not None and all(ms is not None and ms < since for ms in logged.values())
@@ -227,16 +235,15 @@ def _judge(key: ClientKey, client: InventoriedClient, application: str, asked: U
     at = {text: (since or 0) if ms is None else ms for text, ms in logged.items()}
     used = {ApiUse(*version): at[seen.last] for version, seen in client.versions.items()}
     present = tuple(use for use, ms in used.items() if past or since is None or ms >= since)
-    observed = ObservedClient(present, key.software_name, key.software_version, asked.broker_release, asked.at_info)
+    observed = ObservedUses(present, key.software_name, key.software_version, asked.broker_release, asked.at_info)
     verdict = judge_readiness(observed, asked.target)
     old_ms = last_old_ms(used, asked.target)
     last_old = next((text for text, ms in at.items() if ms == old_ms), "")
     owner = asked.owners.of(_subject(key, client))
     return JudgedClient(
+        _client_shown(key),
         verdict,
         application_shown(application),
-        client_name(key.principal, "principal"),
-        software_shown(key),
         owner_shown(owner),
         past,
         last_old,
@@ -244,9 +251,9 @@ def _judge(key: ClientKey, client: InventoriedClient, application: str, asked: U
     )
 
 
-def _subject(key: ClientKey, client: InventoriedClient) -> PatternSubject:
+def _subject(key: Client, client: ClientRequests) -> PatternSubject:
     group = next((value for (_, name), (value, _) in client.settings.items() if name == "group.id"), None)
-    return PatternSubject(key.principal or None, group, key.client_id or None)
+    return PatternSubject(key.principal, group, key.client_id)
 
 
 @dataclass(frozen=True)
@@ -348,7 +355,7 @@ def result(
     cluster: str,
     logs: Sequence[LogRead],
     inventory: Inventory,
-    of: Mapping[ClientKey, str],
+    of: Mapping[Client, str],
     found: Sequence[SeenConfiguration],
     lint: LintReport,
     upgrade: Upgrade,
@@ -384,9 +391,9 @@ def _shown(configuration: SeenConfiguration) -> ShownConfiguration:
     key = configuration.key
     return ShownConfiguration(
         application_shown(configuration.application),
-        client_name(key.principal, "principal"),
+        client_name(key.principal or "", "principal"),
         configuration.client_type.value if configuration.client_type else "",
-        software_shown(key),
+        software_of(_client_shown(key)),
         configuration.clients,
         settings,
         tuple(sorted(configuration.contradicted)),
@@ -397,8 +404,8 @@ def _fit_to_show(key: str, value: str) -> str:
     return redacted(value, "sensitive") if is_secret(key, value) else plain(value)
 
 
-def _software(clients: Mapping[ClientKey, InventoriedClient], of: Mapping[ClientKey, str]) -> tuple[SeenSoftware, ...]:
-    using: dict[tuple[str, str], list[ClientKey]] = defaultdict(list)
+def _software(clients: Mapping[Client, ClientRequests], of: Mapping[Client, str]) -> tuple[SeenSoftware, ...]:
+    using: dict[tuple[str, str], list[Client]] = defaultdict(list)
     for key in clients:
         using[key.software_name, key.software_version].append(key)
     rows = [
