@@ -14,7 +14,6 @@ import uuid
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
 
 from clientscope.catalog.configs import TYPES, ClientType, Type
 from clientscope.catalog.dialects import dialect_of
@@ -24,6 +23,7 @@ from clientscope.digest import identifier
 from clientscope.gateway.policy.runner import client_of
 from clientscope.gateway.quota import PushQuota
 from clientscope.gateway.registry import Connection, ConnectionRegistry
+from clientscope.model.client import Client
 from clientscope.model.client_key import Tenant, tenant_of
 from clientscope.model.codec import encode
 from clientscope.model.enums import Origin
@@ -71,24 +71,9 @@ _MOST_REMEMBERED = 20_000
 Settings = Mapping[str, str]
 
 
-class SeenNames(NamedTuple):
-    """What connections of one client have in common; names are bounded and judged."""
-
-    principal: str | None
-    client_id: str | None
-    address: str
-    software_name: str
-    software_version: str
-
-    @property
-    def tenant(self) -> Tenant:
-        """Whose room it takes."""
-        return tenant_of(self.principal, self.address)
-
-
 @dataclass
-class _Client:
-    """One client.
+class _Shown:
+    """What one client's requests have shown.
 
     Attributes:
         requests: what its open connections have shown, each with how many of them have.
@@ -129,12 +114,12 @@ class ObservedClients:
         self._shared = SharedFields()
         self._publish = publish
         self._count = count
-        self._shown: dict[int, tuple[SeenNames, tuple[RequestFields, ...]]] = {}
-        self._clients: dict[SeenNames, _Client] = {}
+        self._shown: dict[int, tuple[Client, tuple[RequestFields, ...]]] = {}
+        self._clients: dict[Client, _Shown] = {}
         self._kept: Counter[Tenant] = Counter()
         self._total = 0
-        self._due: dict[SeenNames, float] = {}
-        self._recorded: OrderedDict[tuple[SeenNames, ClientType], tuple[int, float]] = OrderedDict()
+        self._due: dict[Client, float] = {}
+        self._recorded: OrderedDict[tuple[Client, ClientType], tuple[int, float]] = OrderedDict()
 
     def showed(self, connection_id: int, request: RequestFields, now_s: float) -> None:
         """A request has shown something on a connection."""
@@ -185,16 +170,16 @@ class ObservedClients:
                     return False
         return len(due) > _A_TURN
 
-    def _add(self, names: SeenNames, connection_id: int, request: RequestFields) -> bool:
+    def _add(self, names: Client, connection_id: int, request: RequestFields) -> bool:
         client = self._clients.get(names)
         if client is None or request not in client.requests:
-            tenant = names.tenant
+            tenant = _tenant(names)
             if self._kept[tenant] >= MOST_OF_TENANT or self._total >= MOST_KEPT:
                 self._count("settings_unread", "most_kept")
                 return False
             self._kept[tenant] += 1
             self._total += 1
-            client = self._clients.setdefault(names, _Client())
+            client = self._clients.setdefault(names, _Shown())
         client.requests[request] += 1
         client.connections[connection_id] = None
         client.earlier.pop(request, None)
@@ -209,7 +194,7 @@ class ObservedClients:
             if not client.requests[request]:
                 del client.requests[request]
                 client.earlier[request] = None
-                self._kept[names.tenant] -= 1
+                self._kept[_tenant(names)] -= 1
                 self._total -= 1
         while len(client.earlier) > _MOST_EARLIER:
             del client.earlier[next(iter(client.earlier))]
@@ -217,10 +202,10 @@ class ObservedClients:
         if not client.connections:
             del self._clients[names]
             self._due.pop(names, None)
-            if not self._kept[names.tenant]:
-                del self._kept[names.tenant]
+            if not self._kept[_tenant(names)]:
+                del self._kept[_tenant(names)]
 
-    def _record(self, names: SeenNames, client: _Client, now_s: float) -> float:
+    def _record(self, names: Client, client: _Shown, now_s: float) -> float:
         """Records a client as far as there is something new; returns after how many seconds to try again, or 0."""
         wait_s = 0.0
         found = _settings(client, names.software_name)
@@ -252,13 +237,13 @@ class ObservedClients:
         recorded = (*redacted_settings(ClientConfigData(configs, received_ms), names.key), *leaks)
         return context.client_key, encode(config_record(context, received_ms, recorded, names.key, names, Origin.OBSERVED))
 
-    def _remember(self, which: tuple[SeenNames, ClientType], content: int, now_s: float) -> None:
+    def _remember(self, which: tuple[Client, ClientType], content: int, now_s: float) -> None:
         self._recorded[which] = content, now_s
         self._recorded.move_to_end(which)
         if len(self._recorded) > _MOST_REMEMBERED:
             self._recorded.popitem(last=False)
 
-    def _context(self, names: SeenNames, client: _Client, client_type: ClientType) -> RequestContext | None:
+    def _context(self, names: Client, client: _Shown, client_type: ClientType) -> RequestContext | None:
         context = self._registry.context(next(reversed(client.connections)))
         if context is None:
             return None
@@ -270,13 +255,25 @@ class ObservedClients:
             client_instance_id=found_instance_id(context.cluster_id, Origin.OBSERVED.name, context.gateway_id, *identity),
         )
 
-    def _names(self, connection: Connection) -> SeenNames:
+    def _names(self, connection: Connection) -> Client:
+        """What connections of one client have in common; names are bounded and judged."""
         identity = connection.identity
         software = self._registry.software(connection)
-        return SeenNames(identity.principal, identity.client_id, connection.client_address, *software)
+        return Client(
+            principal=identity.principal,
+            client_id=identity.client_id,
+            address=connection.client_address,
+            software_name=software[0],
+            software_version=software[1],
+        )
 
 
-def _settings(client: _Client, software_name: str) -> dict[ClientType, Settings]:
+def _tenant(client: Client) -> Tenant:
+    """Whose room it takes."""
+    return tenant_of(client.principal, client.address)
+
+
+def _settings(client: _Shown, software_name: str) -> dict[ClientType, Settings]:
     """What requests show of a client, by what it is; several values of one setting are one text, with `BETWEEN` between them."""
     library = dialect.name if (dialect := dialect_of(software_name)) else None
     types = shown_types({request.api_key for request in (*client.earlier, *client.requests)})
