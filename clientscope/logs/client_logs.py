@@ -92,7 +92,7 @@ class LoggedSetting(NamedTuple):
 
 
 @dataclass
-class LoggedClient:
+class LoggedStart:
     """One start of a client.
 
     Attributes:
@@ -185,7 +185,7 @@ class _Message:
         foreign: lines since its last setting that aren't settings.
     """
 
-    def __init__(self, fields: str, before: str, client: LoggedClient) -> None:
+    def __init__(self, fields: str, before: str, client: LoggedStart) -> None:
         self.fields, self.before, self.client = fields, before, client
         self.process: str | None = None
         self.foreign = 0
@@ -218,7 +218,7 @@ class JavaLogs:
         """Names that clients don't know whose settings aren't in the log; of use where those of no client are."""
         self._found = False
 
-    def read(self, number: int, text: LoggedLine) -> Iterator[LoggedClient]:
+    def read(self, number: int, text: LoggedLine) -> Iterator[LoggedStart]:
         """Takes a line, and gives clients of which no more is to come."""
         line = text.line
         if (stripped := line.rstrip()).endswith(" values:") and _NAME.fullmatch(name := stripped[:-8].rpartition(" ")[2]):
@@ -235,14 +235,14 @@ class JavaLogs:
             for message in self._open:
                 message.foreign += message.fields == text.process
 
-    def end(self) -> Iterator[LoggedClient]:
+    def end(self) -> Iterator[LoggedStart]:
         """Gives the rest, once the log has ended."""
         while self._open:
             yield from self._finished(self._open.pop(0))
         if self._unused and not self._found:
-            yield LoggedClient("java", None, min(self._unused.values()), unused=self._unused)
+            yield LoggedStart("java", None, min(self._unused.values()), unused=self._unused)
 
-    def _begin(self, number: int, text: LoggedLine, name: str, stripped: str) -> Iterator[LoggedClient]:
+    def _begin(self, number: int, text: LoggedLine, name: str, stripped: str) -> Iterator[LoggedStart]:
         before = origin(stripped[: -8 - len(name)][:1_000])
         for message in self._open:
             if message.process is not None and message.is_of(text, before):
@@ -251,7 +251,7 @@ class JavaLogs:
             return
         if len(self._open) >= _MOST_JAVA_OPEN:
             yield from self._finished(self._open.pop(0))
-        client = LoggedClient("java", _CLIENTS.get(name), number, role=_ROLES.get(name, ""))
+        client = LoggedStart("java", _CLIENTS.get(name), number, role=_ROLES.get(name, ""))
         self._open.append(_Message(text.process, before, client))
 
     def _add(self, number: int, text: LoggedLine, before: str, key: str, value: str, column: int) -> bool:
@@ -279,7 +279,7 @@ class JavaLogs:
             if message.process is not None and message.is_of(text, start):
                 message.foreign += 1
 
-    def _end_with(self, text: LoggedLine, start: str, version: str) -> Iterator[LoggedClient]:
+    def _end_with(self, text: LoggedLine, start: str, version: str) -> Iterator[LoggedStart]:
         """A process has one version of Kafka's jar, so it is that of all its clients before."""
         ended = [message for message in self._open if message.is_of(text, start) and message.process is not None]
         for message in ended:
@@ -289,7 +289,7 @@ class JavaLogs:
             message.foreign += 1
             yield from self._finished(message)
 
-    def _finished(self, message: _Message) -> Iterator[LoggedClient]:
+    def _finished(self, message: _Message) -> Iterator[LoggedStart]:
         client = message.client
         _correct(client)
         followed = message.foreign > 0 and not client.contradicted
@@ -300,7 +300,7 @@ class JavaLogs:
             yield client
 
 
-def _correct(client: LoggedClient) -> None:
+def _correct(client: LoggedStart) -> None:
     """Replaces what the release logs before the client changes it by what the client uses; an empty client.id by nothing."""
     if client.client_type is None:
         return
@@ -338,10 +338,10 @@ class LibrdkafkaLogs:
     """
 
     def __init__(self) -> None:
-        self._open: dict[tuple[str, str], LoggedClient] = {}
+        self._open: dict[tuple[str, str], LoggedStart] = {}
         self._versions: dict[tuple[str, str], str] = {}
 
-    def read(self, number: int, text: LoggedLine) -> Iterator[LoggedClient]:
+    def read(self, number: int, text: LoggedLine) -> Iterator[LoggedStart]:
         """Takes a line, and gives clients of which no more is to come."""
         line = text.line
         if "#producer-" not in line and "#consumer-" not in line:
@@ -361,12 +361,12 @@ class LibrdkafkaLogs:
                 yield self._finished(instance, True)
             elif len(self._open) >= _MOST_LIBRDKAFKA_OPEN:
                 yield self._finished(next(iter(self._open)), False)
-            self._open[instance] = LoggedClient("librdkafka", ClientType(found[2]), number)
+            self._open[instance] = LoggedStart("librdkafka", ClientType(found[2]), number)
         elif (client := self._open.get(instance)) and (setting := setting_of(body)):
             _, key, value, column = setting
             self._add(client, key, LoggedSetting(value, number, found.end() + column))
 
-    def end(self) -> Iterator[LoggedClient]:
+    def end(self) -> Iterator[LoggedStart]:
         """Gives the rest, once the log has ended."""
         for instance in list(self._open):
             yield self._finished(instance, False)
@@ -377,14 +377,14 @@ class LibrdkafkaLogs:
         self._versions[instance] = version
 
     @staticmethod
-    def _add(client: LoggedClient, key: str, setting: LoggedSetting) -> None:
+    def _add(client: LoggedStart, key: str, setting: LoggedSetting) -> None:
         value = setting.value or ""
         if key == "client.software.version":
             client.version = value[:64]
         elif not key.startswith("client.software.") and value != "[redacted]" and not _ADDRESS.fullmatch(value) and len(value) <= MAX_VALUE:
             client.add(key, setting)
 
-    def _finished(self, instance: tuple[str, str], followed: bool) -> LoggedClient:
+    def _finished(self, instance: tuple[str, str], followed: bool) -> LoggedStart:
         client = self._open.pop(instance)
         client.whole = followed and not client.contradicted
         if client.version == "unknown":

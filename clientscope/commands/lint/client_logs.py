@@ -11,7 +11,7 @@ from clientscope.commands.lint import credentials, shown
 from clientscope.commands.lint.findings import Happened, Instance, Read
 from clientscope.commands.lint.judging import Subject
 from clientscope.commands.lint.placed import Placed, Region
-from clientscope.logs.client_logs import JavaLogs, LibrdkafkaLogs, LoggedClient, LoggedSetting, texts
+from clientscope.logs.client_logs import JavaLogs, LibrdkafkaLogs, LoggedSetting, LoggedStart, texts
 from clientscope.logs.events import EventLog
 from clientscope.profiles.client_patterns import PatternSubject
 from udfs.kernels.applications import application_of
@@ -20,7 +20,7 @@ MOST_CLIENTS = 10_000
 """Different configurations in one log, and as many that aren't whole."""
 
 
-def clients(lines: Iterable[str], events: EventLog | None = None) -> Iterator[LoggedClient]:
+def clients(lines: Iterable[str], events: EventLog | None = None) -> Iterator[LoggedStart]:
     """The clients in a log, each once it is complete.
 
     Args:
@@ -41,7 +41,7 @@ def clients(lines: Iterable[str], events: EventLog | None = None) -> Iterator[Lo
 def reads(path: str, lines: Iterable[str], principal: str | None) -> list[Read]:
     """What is to be judged: each different configuration once, at its last start; nothing where there is none, nor a credential."""
     # A log can most easily be made to hold clients that aren't whole, so they take no room from the others.
-    different: dict[bool, dict[tuple[object, ...], tuple[LoggedClient, int]]] = {True: {}, False: {}}
+    different: dict[bool, dict[tuple[object, ...], tuple[LoggedStart, int]]] = {True: {}, False: {}}
     left_out = 0
     search = credentials.Search()
     events = EventLog()
@@ -86,7 +86,7 @@ def _add_events(made: list[Read], path: str, events: EventLog, principal: str | 
         made[at] = replace(made[at], happened=(*made[at].happened, Happened(kind, line)))
 
 
-def given(client: LoggedClient) -> dict[str, LoggedSetting]:
+def given(client: LoggedStart) -> dict[str, LoggedSetting]:
     """Settings that differ from what the library would have without them.  Java logs all, so the rest is as good as not set."""
     values = {key: setting.value for key, setting in client.settings.items() if setting.value is not None}
     if client.dialect == "java" and client.client_type is not None:
@@ -98,7 +98,7 @@ def given(client: LoggedClient) -> dict[str, LoggedSetting]:
     return {key: client.settings[key] for key in values}
 
 
-def _read(path: str, client: LoggedClient, starts: int, principal: str | None) -> Read:
+def _read(path: str, client: LoggedStart, starts: int, principal: str | None) -> Read:
     dialect = dialect_of(client.dialect)
     who = dialect, client.version, client.client_type, principal
     was_given = given(client)

@@ -16,7 +16,7 @@ from golden import is_golden
 
 from clientscope.commands.lint import client_logs
 from clientscope.commands.lint.client_logs import clients
-from clientscope.logs.client_logs import LoggedClient
+from clientscope.logs.client_logs import LoggedStart
 from clientscope.logs.files import MAX_LINE
 
 LOGS = Path(__file__).parents[4] / "fixtures" / "client_logs"
@@ -27,7 +27,7 @@ def lines_of(release: str) -> list[str]:
     return LOGS.joinpath(f"java-{release}.log").read_text().splitlines()
 
 
-def without_places(client: LoggedClient) -> tuple[object, ...]:
+def without_places(client: LoggedStart) -> tuple[object, ...]:
     values = {key: setting.value for key, setting in client.settings.items()}
     return client.client_type.value, client.version, client.whole, sorted(client.contradicted), values
 
