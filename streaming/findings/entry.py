@@ -54,7 +54,7 @@ from clientscope.profiles.suppressions import Suppression, suppressing
 from clientscope.severities import SEVERITIES
 from streaming.findings import ordered
 from streaming.findings.clients import LiveClients
-from streaming.findings.inputs import NEVER, ClientNames, JudgedPush, LogPosition, There, whereabouts
+from streaming.findings.inputs import NEVER, JudgedPush, LogPosition, SeenAs, There, whereabouts
 from streaming.findings.ordered import order
 from streaming.findings.presence import GRACE_MS
 from streaming.findings.problems import TEXTS, RuleText
@@ -334,7 +334,7 @@ class Where:
     passed: LogPosition = NEVER
     live: int = 0
     had: tuple[str, Place] | None = None
-    _seen: Counter[ClientNames] = field(default_factory=Counter)
+    _seen: Counter[SeenAs] = field(default_factory=Counter)
 
     @property
     def is_over(self) -> bool:
@@ -594,7 +594,7 @@ def named(entry: FindingEntry, holders: Holders) -> dict[str, AffectedClient]:
 
     Those that the entry knows already stay named though nothing else is known of them any more.
     """
-    seen: set[ClientNames] = set()
+    seen: set[SeenAs] = set()
     clients = {push.client: _known(entry, push, None) for push in _once(holders.live, seen)}
     gone = {push.client: push for push in (*entry.lately.values(), *holders.gone) if not holders.has(push.client)}
     for push in _once(heapq.nlargest(MOST_CLIENTS, gone.values(), key=order), seen):
@@ -609,7 +609,7 @@ def named(entry: FindingEntry, holders: Holders) -> dict[str, AffectedClient]:
     return dict(by_time[:MOST_CLIENTS])
 
 
-def _once(pushes: Iterable[JudgedPush], seen: set[ClientNames]) -> Iterator[JudgedPush]:
+def _once(pushes: Iterable[JudgedPush], seen: set[SeenAs]) -> Iterator[JudgedPush]:
     """Of what several gateways have seen of one client, the newest."""
     for push in pushes:
         if (names := push.names) is None or names not in seen:

@@ -83,8 +83,8 @@ class Worst(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Client:
-    """One client.
+class _Said:
+    """What one client said.
 
     Attributes:
         application: `clientscope.findings.fingerprints.application_key` of its application, if it is a producer.
@@ -115,7 +115,7 @@ class FactReports:
         self.full, self.topics_full = Overflow(REPORTS), Overflow(CLIENT_TOPICS)
         self._most = most
         self._lock = threading.Lock()
-        self._clients: dict[There, _Client] = {}
+        self._clients: dict[There, _Said] = {}
 
     def take(self, reports: Iterable[FactReport], now_ms: int) -> None:
         """Takes in what clients said."""
@@ -123,7 +123,7 @@ class FactReports:
             for report in reports:
                 client = self._clients.get(report.there)
                 if client is None:
-                    client = self._clients[report.there] = _Client(
+                    client = self._clients[report.there] = _Said(
                         application_key(report.there.principal, of_client(report.there.client_id), None)
                     )
                 _take(client, report)
@@ -170,7 +170,7 @@ class FactReports:
             self._clients = {there: client for there, client in self._clients.items() if there not in left_out}
 
 
-def _take(client: _Client, report: FactReport) -> None:
+def _take(client: _Said, report: FactReport) -> None:
     at_ms = report.at_ms
     client.at_ms = max(client.at_ms, at_ms)
     if report.poll_interval_max_ms is not None:
@@ -187,7 +187,7 @@ def _take(client: _Client, report: FactReport) -> None:
             del client.retries[min(client.retries)]
 
 
-def _take_topics(client: _Client, report: FactReport) -> bool:
+def _take_topics(client: _Said, report: FactReport) -> bool:
     """Whether there were too many."""
     if report.client_kind is None or not report.topics:
         return False
@@ -201,7 +201,7 @@ def _take_topics(client: _Client, report: FactReport) -> bool:
     return is_full
 
 
-def _lasts(client: _Client, fact: FactName, new: Worst) -> None:
+def _lasts(client: _Said, fact: FactName, new: Worst) -> None:
     begun = client.lasting.get(fact)
     if begun is None or not 0 <= new.at_ms - begun.at_ms <= LASTING_MS:
         client.lasting[fact] = new
@@ -214,7 +214,7 @@ def _lasts(client: _Client, fact: FactName, new: Worst) -> None:
         _candidate(client, fact, lasting._replace(at_ms=new.at_ms))
 
 
-def _candidate(client: _Client, fact: FactName, new: Worst) -> None:
+def _candidate(client: _Said, fact: FactName, new: Worst) -> None:
     known = client.worst.get(fact)
     if known is None or new.value >= known.value or new.at_ms - known.at_ms >= REMEMBERED_MS:
         client.worst[fact] = new

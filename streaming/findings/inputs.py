@@ -35,7 +35,7 @@ class There(NamedTuple):
     address: str
 
 
-ClientNames = tuple[There, str | None]
+SeenAs = tuple[There, str | None]
 """Whereabouts and type of a client that others have seen."""
 
 Settings = Mapping[str, Compared]
@@ -140,7 +140,7 @@ class JudgedPush:
         return rank_of(self.origin)
 
     @property
-    def names(self) -> ClientNames | None:
+    def names(self) -> SeenAs | None:
         """What records of one client have in common that several gateways have written of its requests; None for what it says itself."""
         return (self.there, self.client_type) if self.rank else None
 

@@ -27,7 +27,7 @@ from clientscope.model.gauge import GatewayKey
 from clientscope.model.input import InputRecord
 from clientscope.presence import FORGOTTEN_MS, MOST_GATEWAYS, MOST_RANGES, GatewayProcess, Presence
 from streaming.findings import ordered
-from streaming.findings.inputs import ClientNames, JudgedPush, There, whereabouts
+from streaming.findings.inputs import JudgedPush, SeenAs, There, whereabouts
 from streaming.limits import Limit, Overflow
 
 GRACE_MS = 30_000
@@ -412,8 +412,8 @@ class LivePushes:
         self._liveness = liveness
         self._moved = moved
         self._alike: dict[_Alike, ordered.Several] = {}
-        self._seen: dict[ClientNames, None] = {}
-        self._shifted: dict[ClientNames, None] = {}
+        self._seen: dict[SeenAs, None] = {}
+        self._shifted: dict[SeenAs, None] = {}
         self._on: dict[GatewayKey, dict[int, ordered.Several]] = {}
         self._fresh: dict[str, JudgedPush] = {}
         self._deadlines: list[tuple[int, str]] = []

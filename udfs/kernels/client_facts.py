@@ -30,7 +30,7 @@ from udfs.decode import DECODE_ERROR
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReportingClient:
+class TelemetrySender:
     """Who pushed: `ATTRIBUTES`, and whether it pushes no more."""
 
     __pydantic_config__ = READ
@@ -65,7 +65,7 @@ CLIENT = (
     pa.field("copied", pa.bool_()),
     pa.field("terminating", pa.bool_()),
 )
-"""Columns of a `ReportingClient`."""
+"""Columns of a `TelemetrySender`."""
 
 COLUMNS = (
     pa.field("client_kind", pa.string()),
@@ -74,7 +74,7 @@ COLUMNS = (
 )
 """Columns that a record has behind `CLIENT`; ``interval_ms`` is the time that its counters are of."""
 
-REASONS = ("no_value", "too_large", "unreadable", "nameless", *invalid_fields(ReportingClient))
+REASONS = ("no_value", "too_large", "unreadable", "nameless", *invalid_fields(TelemetrySender))
 """Why a record can't be read."""
 
 MOST_TOPICS = 100
@@ -107,7 +107,7 @@ class ClientFacts:
         topics: that it wrote or read since then, with the number of records.
     """
 
-    client: ReportingClient
+    client: TelemetrySender
     kind: ClientKind | None = None
     interval_ms: int | None = None
     values: dict[str, float] = field(default_factory=dict)
@@ -144,14 +144,14 @@ def client_facts(value: bytes | None) -> ClientFacts:
     return found
 
 
-def _client(attributes: Iterable[KeyValue], terminating: bool) -> ReportingClient:
+def _client(attributes: Iterable[KeyValue], terminating: bool) -> TelemetrySender:
     """Whoever writes the topic has chosen them."""
     said: dict[str, Any] = {}
     for each in attributes:
         column, kind = ATTRIBUTES.get(each.key), each.value.WhichOneof("value")
         if column is not None and kind in ("string_value", "int_value", "bool_value"):
             said[column] = getattr(each.value, kind)
-    return decode(ReportingClient, json.dumps({**said, "terminating": terminating}).encode())
+    return decode(TelemetrySender, json.dumps({**said, "terminating": terminating}).encode())
 
 
 def _take(found: ClientFacts, metric: Metric, kind: ClientKind, fact: Fact) -> None:
