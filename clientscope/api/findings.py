@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from clientscope.api.common import DESCRIBED, Listing
+from clientscope.model.client import Client
 from clientscope.model.codec import adapter
 from clientscope.model.decision import Resolution
 from clientscope.model.enums import Origin
@@ -104,8 +105,8 @@ def _shown(verdict: Verdict) -> Verdict:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ResultRow:
-    """The verdicts of all rules on one configuration, pushed or seen otherwise."""
+class ResultRow(Client):
+    """The verdicts of all rules on one configuration, pushed or seen otherwise, and whose it is."""
 
     __pydantic_config__ = DESCRIBED
 
@@ -113,19 +114,10 @@ class ResultRow:
     partition: int
     offset: int
     received_ms: int
-    cluster: ShownName
-    broker: int
-    gateway: ShownName
     epoch: int
     connection: int
     listener: ShownName
     security_protocol: ShownName
-    address: ShownName
-    principal: ShownName | None
-    client_id: ShownName | None
-    software_name: ShownName
-    software_version: ShownName
-    instance_id: ShownName | None
     origin: Origin
     application: str
     setting_count: int
@@ -139,8 +131,8 @@ class ResultRow:
 
 def result_row(result: PushResult, overall: Overall) -> ResultRow:
     """A result as it may be shown: other programs may write to its topic."""
-    said = {each.name: getattr(result, each.name) for each in fields(ResultRow) if each.name != "overall"}
-    return adapter(ResultRow).validate_python({**said, "overall": overall})
+    said = {each.name: getattr(result, each.name) for each in fields(ResultRow) if each.name not in ("key", "overall")}
+    return adapter(ResultRow).validate_python({**said, "key": result.client, "overall": overall})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
