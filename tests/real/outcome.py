@@ -198,7 +198,7 @@ def comes_out(bootstrap_servers: str, history_dir: Path | str, key: DigestKey, s
             else:
                 none[place] = {"reason": reason, "length": len(message.value), "digest": _digest(key, message.value)}
     inputs = [
-        {"partition": partition, "offset": offset, "appended_ms": each["appended_ms"], "connection": each}
+        {"partition": partition, "offset": offset, "appended_ms": each["appended_ms"], "record": each}
         for (_, partition, offset), each in records[CONNECTIONS].items()
     ]
     until(lambda: results(bootstrap_servers).keys() >= records[CONFIGS].keys())
