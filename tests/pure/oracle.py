@@ -11,6 +11,7 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Mapping, Sequence
 from functools import cmp_to_key
+from operator import itemgetter
 from typing import Any
 
 Json = Mapping[str, Any]
@@ -204,15 +205,18 @@ def _passed(fleet: Fleet, which: str, code: str, last: Json) -> bool:
 
 
 def _is_quiet(which: str, pushes: Sequence[Json], inputs: Sequence[Json], now_ms: int, forgotten: Container[str]) -> bool:
-    """Whether no connected client has had a secret for ten minutes: when they began, or when anything happened since."""
+    """Whether no connected client has had a secret for ten minutes: when they began, or after any record since."""
     since_ms = now_ms - QUIET_MS
-    moments = {since_ms, *(each["appended_ms"] for each in (*pushes, *inputs) if since_ms < each["appended_ms"] <= now_ms)}
+    records = sorted((each for each in (*pushes, *inputs) if each["appended_ms"] <= now_ms), key=itemgetter("appended_ms"))
+    earlier = sum(each["appended_ms"] <= since_ms for each in records)
 
-    def had(at_ms: int) -> bool:
-        before, happened = ([each for each in records if each["appended_ms"] <= at_ms] for records in (pushes, inputs))
+    def had(count: int) -> bool:
+        at_ms = records[count - 1]["appended_ms"] if count > earlier else since_ms
+        happened = [each for each in records[:count] if "record" in each]
+        before = [each for each in records[:count] if "record" not in each]
         return bool(Fleet(before, happened, at_ms, forgotten).having(which))
 
-    return not any(map(had, moments))
+    return not any(map(had, range(earlier, len(records) + 1)))
 
 
 def recorded(values: Iterable[Json]) -> dict[str, dict[str, Any]]:

@@ -162,6 +162,19 @@ TestHistories = Histories.TestCase
 TestHistories.settings = settings(max_examples=60, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck))
 
 
+def test_secret_is_open_for_ten_more_minutes_if_its_client_leaves_as_a_lost_gateway_is_back() -> None:
+    fleet = Fleet()
+    identity = {"client_id": "orders-1", "principal": "User:a", "address": "10.0.0.1"}
+    connection = fleet.client(1, LEAK)
+    fleet.later()
+    fleet.later(40 * HOUR)  # with a heartbeat, the first after so long
+    fleet.close(connection, **identity)
+    for milliseconds, state in ((0, "open"), (9 * MINUTE, "open"), (MINUTE, "stopped")):
+        fleet.later(milliseconds)
+        (expected,) = oracle.findings(*fleet.topics(), fleet.now).values()
+        assert fleet.state("SK001") == expected["state"] == state
+
+
 def test_places_clients_and_connections_that_make_room_leave_the_counts_right(monkeypatch: pytest.MonkeyPatch) -> None:
     most = 4
     monkeypatch.setattr(entry, "MOST_PLACES_KEPT", most)
