@@ -44,7 +44,7 @@ class Histories(RuleBasedStateMachine):
         self.epoch, self.restarts_ms = 1, list[int]()
         self.connections: list[tuple[int, dict[str, Any]]] = []
         self.closed: dict[int, int] = {}
-        self.forgotten, self.decided = set[str](), set[str]()
+        self.forgotten, self.decided, self.stopped = set[str](), set[str](), set[str]()
 
     @rule(names=st.sampled_from(NAMES), address=st.sampled_from(ADDRESSES))
     def connects(self, names: tuple[str, str | None], address: str) -> None:
@@ -79,6 +79,7 @@ class Histories(RuleBasedStateMachine):
     @rule()
     def the_job_restarts(self) -> None:
         """And reads of each connection what happened to it last."""
+        self.stopped |= {finding.fingerprint for finding in self.fleet.findings() if finding.state == "stopped"}
         self.fleet.start()
         self.restarts_ms.append(self.fleet.now)
 
@@ -129,7 +130,10 @@ class Histories(RuleBasedStateMachine):
                     continue
                 # A start counts a secret's ten minutes anew, and knows of no push without it that another one of its client replaced.
                 may_be_open = self.restarts_ms or (entry.kind == "setting" and entry.ends_by_itself)
-                if (may_be_open and said["state"] == "open") or record.fingerprint in self.decided:
+                # Nor does it know why a secret had stopped: where that was, it is over.
+                may_be_stopped = record.fingerprint in self.stopped
+                may_differ = may_be_open if said["state"] == "open" else may_be_stopped
+                if may_differ or record.fingerprint in self.decided:
                     expected["state"] = said["state"]
                 # Of a push that its client has replaced, the topic says so when its record's turn comes: a restart may come first.
                 at_ms, seen_ms = expected.pop("last_seen_ms"), said.pop("last_seen_ms")
@@ -175,6 +179,20 @@ def test_secret_is_open_for_ten_more_minutes_if_its_client_leaves_as_a_lost_gate
         fleet.later(milliseconds)
         (expected,) = oracle.findings(*fleet.topics(), fleet.now).values()
         assert fleet.state("SK001") == expected["state"] == state
+
+
+def test_secret_that_had_stopped_before_a_start_stops_again_with_the_push_that_had_it_since() -> None:
+    fleet = Fleet()
+    fleet.push(connection=7, settings={**LEAK, "group.id": "g"})
+    fleet.later()
+    fleet.later(11 * MINUTE)
+    assert fleet.state("SK001") == "stopped"
+    fleet.start()
+    for pushed, state in ((LEAK, "open"), ({"acks": "all"}, "stopped")):
+        fleet.push(connection=7, settings=pushed)
+        fleet.later(SECOND)
+        assert fleet.state("SK001") == state
+    assert fleet.one("SK001").reopened == 1
 
 
 def test_places_clients_and_connections_that_make_room_leave_the_counts_right(monkeypatch: pytest.MonkeyPatch) -> None:
