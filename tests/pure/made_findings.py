@@ -6,7 +6,7 @@ from typing import Any
 
 from clientscope.model.client import Application
 from clientscope.model.codec import adapter, encode_whole
-from clientscope.model.finding import AffectedClient, Alert, Finding, Owner, LeakPlace, Reach
+from clientscope.model.finding import AffectedClient, Alert, Finding, LeakPlace, Owner, Reach
 from clientscope.model.setting import Redaction, Setting
 from clientscope.model.topics import FINDINGS
 from sinks.dashboard.state.known import TopicRecord

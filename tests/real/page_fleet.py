@@ -19,7 +19,7 @@ from record_bytes import config_record, connection_record, setting
 from clientscope.catalog.value_states import ValueState
 from clientscope.model.client import Application
 from clientscope.model.enums import Kind
-from clientscope.model.finding import AffectedClient, Finding, Owner, LeakPlace
+from clientscope.model.finding import AffectedClient, Finding, LeakPlace, Owner
 from clientscope.model.topics import CONFIGS, CONNECTIONS
 from clientscope.profiles import owners
 from sinks.dashboard.state.known import TopicRecord

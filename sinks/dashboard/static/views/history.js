@@ -102,7 +102,7 @@ function List({ list, listing, params, q, sort, offset }) {
     }${answer && !list && html`<${Complete} answer=${answer} />`}`;
 }
 
-const identity = (row) => JSON.stringify([row.client_id, row.principal, row.address, row.software_name, row.software_version]);
+const identity = (row) => JSON.stringify([row.cluster, row.client_id, row.principal, row.address, row.software_name, row.software_version]);
 
 function Clients({ answer, sort, params, scope }) {
   const to = (row) =>
