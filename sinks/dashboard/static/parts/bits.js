@@ -76,8 +76,16 @@ export function Bar({ part, whole, tone = "" }) {
 // A setting that a rule names, or that a client runs with: its value, or why that isn't shown.
 export function Setting({ setting }) {
   const { key, value, origin, redacted } = setting;
-  const why = redacted && [words(redacted.reason), plural(redacted.length, "byte"), redacted.digest && `digest ${redacted.digest.slice(0, 12)}…`];
-  const said = why ? why.filter(Boolean).join(", ") : value === null ? "not known" : `= ${value}${origin === "default" ? " by default" : ""}`;
+  const why = redacted && [
+    words(redacted.reason),
+    plural(redacted.length, "byte"),
+    redacted.digest && `digest ${redacted.digest.slice(0, 12)}…`,
+  ];
+  const said = why
+    ? why.filter(Boolean).join(", ")
+    : value === null
+      ? "not known"
+      : `= ${value}${origin === "default" ? " by default" : ""}`;
   return html`<li class=${`setting${redacted ? " redacted" : ""}`}><bdi class="key">${key}</bdi> <bdi class="detail">${said}</bdi></li>`;
 }
 
