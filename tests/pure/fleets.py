@@ -249,6 +249,11 @@ Step = tuple[str, int, int]
 """What happens, to which of the clients, and which of the configurations it has."""
 
 
+def told(history: str) -> list[Step]:
+    """One as a text: ``starts 0 1, leaves 0 0``."""
+    return [(what, int(client), int(which)) for what, client, which in (step.rsplit(" ", 2) for step in history.split(", "))]
+
+
 def histories(*steps: str, configurations: int = len(CONFIGURATIONS), most: int = 25) -> st.SearchStrategy[list[Step]]:
     """At most so many of these steps, with so many of the configurations."""
     of_step = st.tuples(st.sampled_from(steps), st.sampled_from(CLIENTS), st.integers(0, configurations - 1))

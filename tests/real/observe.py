@@ -10,6 +10,7 @@ import time
 import urllib.request
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 from uuid import UUID
@@ -152,7 +153,7 @@ def becomes(bootstrap_servers: str, code: str, condition: Callable[[Finding], bo
 
     def those() -> list[Finding]:
         found = findings(bootstrap_servers, code)
-        return [each for each in found if application.items() <= dict(each.application).items() and condition(each)]
+        return [each for each in found if application.items() <= asdict(each.application).items() and condition(each)]
 
     return until(those, why=code)[0]
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import reduce
 from typing import Any
 
 import fleets
-from fleets import MINUTE, Fleet, Step, essentials, histories
+from fleets import MINUTE, Fleet, Step, essentials, histories, told
+from golden import cases
 from hypothesis import HealthCheck, example, given, settings
 
 from clientscope.model.decision import Decision
@@ -72,36 +75,14 @@ def outcome(restarts: bool, history: list[Step]) -> tuple[dict[str, dict[str, An
     return found, story.restarts_ms
 
 
+def played(test: Callable[[list[Step]], None]) -> Callable[[list[Step]], None]:
+    """With the histories of `cases` too."""
+    return reduce(lambda made, case: example(told(case[1]))(made), cases(__file__, "restarts.txt"), test)
+
+
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(steps)
-@example([("starts", 0, 0), ("starts", 0, 1), ("job restarts", 0, 0)])  # of a closed connection only its end is read again
-@example([("starts", 0, 2), ("starts", 1, 2), ("job restarts", 0, 0)])  # places of a secret have a time each
-@example([("starts", 0, 2), ("starts", 0, 0), ("starts", 0, 2), ("starts", 1, 2), ("job restarts", 0, 0)])
-@example([("starts", 1, 1), ("starts", 3, 0), ("minutes pass", 0, 0), ("starts", 1, 1), ("job restarts", 0, 0)])  # AN310 pauses at a start
-@example(
-    [("starts", 0, 1), ("requests", 0, 0), ("leaves", 0, 0), ("a minute passes", 0, 0), ("job restarts", 0, 0)]
-)  # it had said otherwise
-@example([("starts", 0, 0), ("requests", 0, 1), ("job restarts", 0, 0), ("starts", 0, 0)])
-@example([("starts", 2, 1), ("requests", 2, 0), ("job restarts", 0, 0), ("starts", 2, 0)])  # AN405 for a second
-@example([("starts", 1, 1), ("requests", 1, 0), ("job restarts", 0, 0), ("gateway restarts", 0, 0), ("starts", 1, 1)])  # and back
-@example(
-    [("starts", 0, 0), ("leaves", 0, 0), ("a minute passes", 0, 0), ("job restarts", 0, 0), ("starts", 0, 1), ("starts", 0, 0)]
-)  # its end is half a minute away again
-@example([*[("starts", 0, 0)] * 9, ("job restarts", 0, 0), ("requests", 0, 1), ("starts", 0, 1)])  # and when clients are compared
-@example([*[("starts", 0, 0)] * 8, ("job restarts", 0, 0), ("requests", 0, 1), ("gateway restarts", 0, 0), ("a minute passes", 0, 0)])
-@example([("starts", 0, 0), ("starts", 0, 1), ("leaves", 0, 0), ("job restarts", 0, 0)])  # AN401 of the past
-@example([("starts", 2, 0), ("starts", 0, 0), ("pushes", 0, 1), ("job restarts", 0, 0)])  # it had it for a second
-@example([("starts", 0, 0), ("minutes pass", 0, 0), ("leaves", 0, 0), ("starts", 2, 0), ("pushes", 2, 1), ("job restarts", 0, 0)])
-@example(
-    [
-        ("starts", 3, 0),
-        ("requests", 3, 1),
-        ("a minute passes", 0, 0),
-        ("requests", 3, 1),
-        ("job restarts", 0, 0),
-        ("gateway restarts", 0, 0),
-    ]
-)
+@played
 def test_f31_a_restart_anywhere_changes_nothing(history: list[Step]) -> None:
     (restarted, restarts_ms), (never, _) = outcome(True, history), outcome(False, history)
     seen, seen_never = ({which: each.pop("last_seen_ms") for which, each in said.items()} for said in (restarted, never))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -87,72 +88,48 @@ def test_who_was_connected_all_the_time_is_seen_though_no_record_is_of_it(tmp_pa
     assert (item["first_seen_ms"], item["last_seen_ms"]) == span
 
 
-def happened(steps: list[tuple[int, int, int]]) -> list[dict[str, Any]]:
-    """Rows of two gateways, with a connection for each client; a step is what happens, at which of them, and after how many seconds."""
-    rows, at_ms, epochs = [], NOW_MS - DAY_MS, [1, 1]
-    open_at: list[set[int]] = [set(), set()]
-    for number, (what, which, seconds) in enumerate(steps):
-        at_ms += 1000 * seconds
-        of = {"gateway": f"gw-{which}", "epoch": epochs[which]}
-        if what == 0:
-            open_at[which].add(number)
-            rows.append(connection(at_ms, Kind.OPENED, number, client_id=f"c{number}", **of))
-        elif what == 1 and open_at[which]:
-            gone = open_at[which].pop()
-            rows.append(connection(at_ms, Kind.CLOSED, gone, client_id=f"c{gone}", **of))
-        elif what == 2:
-            epochs[which], open_at[which] = epochs[which] + 1, set()
-            rows.append(heartbeat(at_ms, **of | {"epoch": epochs[which]}))
-        elif what == 3:
-            rows.append(heartbeat(at_ms, heartbeat_interval_ms=0, **of))
-            epochs[which], open_at[which] = epochs[which] + 1, set()
-        else:
-            rows.append(heartbeat(at_ms, **of))
-    return rows
-
-
-Whose = tuple[str, int]
-"""A client, and when its connection was opened."""
-
-
-def by_presence(rows: list[dict[str, Any]], to_ms: int) -> dict[str, tuple[int, bool]]:
-    """Until when each client was there, and whether it still is, by the tracker that gauges, findings and the page have."""
-    until: dict[str, int] = {}
-
-    def due_ms(process: GatewayProcess[Whose], opened_ms: int) -> int:
-        return max(opened_ms, int(process.due_ms()))  # a gateway is lost without heartbeats, whatever else it writes
-
-    def ended(process: GatewayProcess[Whose], now_ms: float) -> None:
-        for _, (client, opened_ms) in process.open.values():
-            until[client] = int(now_ms) if process.has_left else min(int(now_ms), due_ms(process, opened_ms))
-
-    presence: Presence[Whose] = Presence(ended)
-    for row in rows:
-        process = presence.process(("c", 1, row["gateway"]), row["epoch"], row["timestamp_ms"])
-        assert process is not None
-        if row["kind"] == Kind.HEARTBEAT:
-            presence.heard(process, row["sequence"], row["heartbeat_interval_ms"], row["timestamp_ms"])
-        elif row["kind"] == Kind.CLOSED:
-            presence.close(process, row["connection"])
-            until[process.open.pop(row["connection"])[1][0]] = row["timestamp_ms"]
-        elif process.takes(row["connection"], row["sequence"]):
-            process.open[row["connection"]] = row["sequence"], (row["client_id"], row["timestamp_ms"])
-    still = {whose: process for process in presence.processes.values() for _, whose in process.open.values()}
-    found = {client: (ms, False) for client, ms in until.items()}
-    return found | {whose[0]: (min(to_ms, due_ms(process, whose[1])), process.due_ms() >= to_ms) for whose, process in still.items()}
+STEPS = st.sampled_from(["opens", "opens", "closes", "restarts", "leaves", "beats", "beats"])
 
 
 @settings(max_examples=25, deadline=None)
-@given(st.lists(st.tuples(st.sampled_from([0, 0, 0, 1, 2, 3, 4, 4, 4]), st.integers(0, 1), st.sampled_from([1, 20, 29, 89, 91, 400]))))
+@given(st.lists(st.tuples(STEPS, st.integers(0, 1), st.sampled_from([1, 20, 29, 89, 91, 400]))))
 def test_who_was_there_until_when_is_as_gauges_findings_and_the_page_have_it(
-    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[int, int, int]]
+    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, int, int]]
 ) -> None:
-    rows = happened(steps)
-    to_ms = max([NOW_MS - DAY_MS, *(row["timestamp_ms"] for row in rows)]) + 1
-    folder = tmp_path_factory.mktemp("history")
+    rows, at_ms, until = [], NOW_MS - DAY_MS, dict[str, tuple[int, bool]]()
+    epochs, folder = Counter[int](), tmp_path_factory.mktemp("history")
+
+    def ended(process: GatewayProcess[tuple[str, int]], now_ms: float) -> None:
+        for _, (client, opened_ms) in process.open.values():
+            # A gateway is lost without heartbeats, whatever else it writes.
+            due_ms = now_ms if process.has_left else max(opened_ms, process.due_ms())
+            until[client] = int(min(now_ms, due_ms)), process.due_ms() >= now_ms and not process.has_left
+
+    presence = Presence(ended)
+    for number, (what, which, seconds) in enumerate(steps):
+        at_ms += 1000 * seconds
+        epochs[which] += what == "restarts"
+        of = {"gateway": f"gw-{which}", "epoch": epochs[which]}
+        process = presence.process(("c", 1, f"gw-{which}"), epochs[which], at_ms)
+        assert process is not None
+        if what == "opens":
+            rows.append(connection(at_ms, Kind.OPENED, number, client_id=str(number), **of))
+            process.open[number] = number, (str(number), at_ms)
+        elif what == "closes" and process.open:
+            gone, (_, (client, _)) = process.open.popitem()
+            rows.append(connection(at_ms, Kind.CLOSED, gone, client_id=client, **of))
+            until[client] = at_ms, False
+        else:
+            interval_ms = 0 if what == "leaves" else 30_000
+            rows.append(heartbeat(at_ms, heartbeat_interval_ms=interval_ms, **of))
+            presence.heard(process, number, interval_ms, at_ms)
+            epochs[which] += what == "leaves"
+    until = {client: (ms, False) for client, (ms, _) in until.items()}
+    for process in presence.processes.values():
+        ended(process, at_ms + 1)
     append(folder, "connections", rows)
-    found = seen(folder, Span(NOW_MS - DAY_MS - HOUR_MS, to_ms))["items"]
-    assert {item["client_id"]: (item["last_seen_ms"], item["open"] == 1) for item in found} == by_presence(rows, to_ms)
+    found = seen(folder, Span(NOW_MS - DAY_MS - HOUR_MS, at_ms + 1))["items"]
+    assert {item["client_id"]: (item["last_seen_ms"], item["open"] == 1) for item in found} == until
 
 
 @pytest.fixture(scope="module")
