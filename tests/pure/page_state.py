@@ -10,7 +10,7 @@ from uuid import UUID
 from fastapi.testclient import TestClient
 from record_bytes import config_record, connection_record, setting
 
-from clientscope.model.codec import encode_whole
+from clientscope.model.codec import adapter, encode_whole
 from clientscope.model.enums import Kind
 from clientscope.model.status import BrokerStatus, ProcessStatus
 from clientscope.model.topics import CONFIGS, CONNECTIONS, FINDINGS, GAUGES, RESULTS, STATUS
@@ -110,16 +110,17 @@ def live(*records: TopicRecord, owners: Owners = NO_OWNERS, **limits: int) -> St
 def process(kind: Any = "query", name: str = next(iter(PLANS)), *, at_ms: int = NOW_MS, **fields: Any) -> TopicRecord:
     """What a process says of itself."""
     made = {"condition": "ok", "started_ms": 1, "told_ms": at_ms + 90_000, "interval_ms": 5_000, **fields}
-    return _said(ProcessStatus(kind=kind, id=name, **made), at_ms)
+    return _said(ProcessStatus, {"kind": kind, "id": name, **made}, at_ms)
 
 
 def broker(number: int = 1, *, at_ms: int = NOW_MS, **fields: Any) -> TopicRecord:
     """What its gateway says of a broker."""
     made = {"cluster": "c", "broker": number, "told_ms": 1, "interval_ms": 60_000, "gateway": f"gw{number}", **fields}
-    return _said(BrokerStatus(id=f"{made['cluster']}/{number}", **made), at_ms)
+    return _said(BrokerStatus, {"id": f"{made['cluster']}/{number}", **made}, at_ms)
 
 
-def _said(status: ProcessStatus | BrokerStatus, at_ms: int) -> TopicRecord:
+def _said(of: type[ProcessStatus] | type[BrokerStatus], made: dict[str, Any], at_ms: int) -> TopicRecord:
+    status: Any = adapter(of).validate_python(made, strict=False)
     return TopicRecord(STATUS, at_ms, status.key, encode_whole(status))
 
 

@@ -157,15 +157,12 @@ class Fleet:
     def statuses(self, stale: bool = False) -> Iterator[TopicRecord]:
         """Of every process and broker; with ``stale``, the second gateway fell silent."""
         common = {"release": "0.1.0", "condition": "ok", "started_ms": self.now_ms - 26 * HOUR_MS, "interval_ms": 30_000}
-        for made in _MADE["process"]:
-            each = {"told_ms": self.now_ms, **common, **made}
-            each["last_record_ms"] = self.now_ms - each.pop("ago_ms")
+        for each in _MADE["process"]:
             at_ms = self.now_ms - (5 * MINUTE_MS if stale and each["id"] == "gw-2" else 0)
-            yield process(each.pop("kind"), each.pop("id"), at_ms=at_ms, **each)
+            yield process(at_ms=at_ms, told_ms=self.now_ms, last_record_ms=self.now_ms - each["ago_ms"], **common, **each)
         for each in _MADE["broker"]:
             place = {"cluster": CLUSTER, "port": 9092, "software_name": "Kafka"}
-            made = {"told_ms": self.now_ms, "interval_ms": MINUTE_MS, **each, **place}
-            yield broker(made.pop("broker"), at_ms=self.now_ms, **made)
+            yield broker(each["broker"], at_ms=self.now_ms, told_ms=self.now_ms, interval_ms=MINUTE_MS, **each, **place)
 
     def hostile(self, text: str = HOSTILE, number: int = 0) -> Iterator[TopicRecord]:
         """Whatever a client, or who writes to a topic, may choose is chosen to do harm.
@@ -194,8 +191,8 @@ class Fleet:
             **texts,
         )
         yield self.finding(bad)
-        of = {"told_ms": 1, "interval_ms": MINUTE_MS}
-        yield process("deliver", text, at_ms=self.now_ms, condition="failed", reason=text, release=text, figures={text: 1}, **of)
+        of = {"condition": "failed", "started_ms": 1, "told_ms": 1, "interval_ms": MINUTE_MS}
+        yield process("deliver", text, at_ms=self.now_ms, reason=text, release=text, figures={text: 1}, **of)
         names = dict.fromkeys(("cluster", "host", "rack", "software_name", "software_version", "source", "gateway"), text)
         yield broker(9, at_ms=self.now_ms, apis={"0": (0, 1)}, **names, **of)
 
