@@ -22,7 +22,7 @@ from programs import python
 
 sys.path.append(str(Path(__file__).parents[2]))
 
-from shard import Shard, shards, turn
+from shard import shards
 
 TRIES = """
 from pathlib import Path
@@ -136,13 +136,6 @@ def test_each_file_of_a_tier_with_shards_is_in_one() -> None:
         means = re.compile(rf"pytest\.mark\.{tier}\b" + r"|\beach_client\(" * (tier == "matrix"))
         marked = [path.stem for path in (ROOT / "tests").rglob("test_*.py") if means.search(path.read_text())]
         assert sorted(name for each in listed if each.tier == tier for name in each.files) == sorted(marked), tier
-
-
-def test_commit_says_which_quick_shard_has_its_turn() -> None:
-    listed = [Shard("matrix", name, "2026-11-28", seconds, ("test_x",)) for name, seconds in {"a": 240, "b": 241, "c": 1, "d": 0}.items()]
-    assert {turn(f"{number:040x}", listed).name for number in range(2**28, 2**28 + 50)} == {"a"}
-    assert {turn(f"{number:012x}" + 28 * "0", listed).name for number in range(50)} == {"a", "c"}
-    assert turn(40 * "0", listed[1:2]) is None
 
 
 FLAT = {

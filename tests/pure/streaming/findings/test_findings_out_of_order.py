@@ -15,7 +15,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from fleets import CONFIGURATIONS, HOUR, KEY, MINUTE, NOW, SECOND, Fleet, Step, Story, connected, histories, pushed, tombstones
+from fleets import CONFIGURATIONS, HOUR, KEY, MINUTE, NOW, SECOND, Fleet, Step, Story, connected, histories, pushed, told, tombstones
 from hypothesis import example, given
 from hypothesis import strategies as st
 from record_bytes import config_record, connection_record, setting
@@ -172,7 +172,7 @@ def test_f49_what_is_found_does_not_depend_on_the_order_of_reading(history: list
 @pytest.mark.parametrize("order", [*permutations(range(3))])
 def test_instance_that_was_replaced_is_gone_in_whatever_order_results_come(order: Sequence[int]) -> None:
     """Those of one partition of pushes are in several: by their clients."""
-    records = Records([("starts", 0, 0), ("leaves", 0, 0), ("starts", 0, 1), ("starts", 1, 1)])
+    records = Records(told("starts 0 0, leaves 0 0, starts 0 1, starts 1 1"))
     pushes = [*filterfalse(is_event, records.written)]
     job = Job([pushes[place] for place in order], random.Random(0))  # noqa: S311  # an order, no secret
     job.read([[*filter(is_event, records.written)]])
@@ -184,7 +184,7 @@ def test_instance_that_was_replaced_is_gone_in_whatever_order_results_come(order
 
 @pytest.mark.parametrize("grown", range(1, 8))
 def test_client_is_kept_for_an_hour_after_it_left_however_partitions_are_read(grown: int) -> None:
-    records = Records([("starts", 0, 0), ("leaves", 0, 0), ("returns", 0, 0), ("hours pass", 0, 0), ("leaves", 0, 0)])
+    records = Records(told("starts 0 0, leaves 0 0, returns 0 0, hours pass 0 0, leaves 0 0"))
     records.grow(grown, dict.fromkeys({key_of(each) for each in records.written}, 1))
     for first in combinations(range(8), grown):  # the places of what is in the first partition
         partitions = [iter([each for each in records.written if each.partition == which]) for which in (0, 1)]
@@ -281,12 +281,10 @@ def test_clock_that_was_ahead_drops_no_newer_push_in_another_partition(engine: F
 
 
 @given(jumping, st.integers(0, 2**32))
-@example([("returns", 0, 0), ("clock jumps", 1, 0), ("pushes", 0, 1)], 0)  # what is corrected is resolved
-@example([("returns", 0, 2), ("clock jumps", 0, 0), ("pushes", 0, 1), ("pushes", 0, 2), ("leaves", 0, 0)], 0)  # what is back is open
-@example(
-    [("returns", 0, 0), ("pushes", 0, 1), ("clock jumps", 0, 0), ("pushes", 0, 0), ("pushes", 0, 1), ("leaves", 0, 0)], 0
-)  # or over again
-@example([("returns", 0, 0), ("is erased", 0, 0), ("clock jumps", 0, 0), ("returns", 0, 0), ("returns", 0, 1)], 0)  # it is here again
+@example(told("returns 0 0, clock jumps 1 0, pushes 0 1"), 0)  # what is corrected is resolved
+@example(told("returns 0 2, clock jumps 0 0, pushes 0 1, pushes 0 2, leaves 0 0"), 0)  # what is back is open
+@example(told("returns 0 0, pushes 0 1, clock jumps 0 0, pushes 0 0, pushes 0 1, leaves 0 0"), 0)  # or over again
+@example(told("returns 0 0, is erased 0 0, clock jumps 0 0, returns 0 0, returns 0 1"), 0)  # it is here again
 def test_clock_that_jumps_changes_nothing_but_times(history: list[Step], seed: int) -> None:
     order = random.Random(seed)  # noqa: S311  # an order, no secret
     records = Records(history)
@@ -302,7 +300,7 @@ def test_clock_that_jumps_changes_nothing_but_times(history: list[Step], seed: i
 
 @pytest.mark.parametrize("reverse", [False, True])
 def test_an_application_s_last_change_is_found_in_any_order(reverse: bool) -> None:
-    records = Records([("starts", 0, 0), ("leaves", 0, 0), ("starts", 2, 1), ("leaves", 2, 0), ("starts", 4, 0)])
+    records = Records(told("starts 0 0, leaves 0 0, starts 2 1, leaves 2 0, starts 4 0"))
     pushes = [replace(each, partition=number) for number, each in enumerate(filterfalse(is_event, records.written))]
     job = Job([], random.Random(0))  # noqa: S311  # an order, no secret
     job.read([[*filter(is_event, records.written)]])
