@@ -35,7 +35,7 @@ KEYS = (
 
 _OF_BINARY = (
     "from udfs.decoding.decode import decoder; from streaming.transforms import kernel; from streaming.transforms.results import verdicts",
-    "decode = decoder('Push'); decoded = decode.arrow_type; judge = partial(verdicts, digest_key=None);"
+    "decode = decoder('ClientConfigRecord'); decoded = decode.arrow_type; judge = partial(verdicts, digest_key=None);"
     "from udfs.kernels.results import TYPE; judged = lambda rows: rows.select(kernel.pandas_column(judge, TYPE, 'value').alias('r'));"
     "decodes = lambda rows: rows.select(kernel.column(decode, decoded, 'value').alias('r'))",
 )
