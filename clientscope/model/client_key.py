@@ -1,12 +1,10 @@
 """Key of a client: of records in ``clientscope.configs``, and wherever else a client is identified.
 
 A client chooses its instance id (KIP-1324), so the id alone identifies no client: a client that sends another's id would take its place.
-The key
-has beside it who the broker says the client is, the principal, as a digest: a principal is text of any length that may contain any
-separator. Where the principal distinguishes no clients (``User:ANONYMOUS``) or the protocol shows none (GSSAPI, a delegation token), the
-key has the
-address instead: every client is ``User:ANONYMOUS``, so with that in it any client could take the place of any other that doesn't
-    authenticate.
+So the key also has the principal, which is who the broker says the client is, as a digest: a principal is text of any length that may
+contain any separator. Where the principal distinguishes no clients (``User:ANONYMOUS``) or the protocol shows none (GSSAPI, a delegation
+token), the key has the address instead: with ``User:ANONYMOUS`` in it, any client could take the place of any other that doesn't
+authenticate.
 
 An anonymous client can therefore take the place of another anonymous one only from the same address, and only under its instance id and in
 the same cluster; never of one with a principal.

@@ -70,9 +70,8 @@ class PushResult:
         transactional: whether it has a transactional.id.
         unsearched: whether it has unknown names for which the name that is meant wasn't looked for: there were too many beside it.
         written: keys of secrets that the push contains, since no gateway redacted them.
-        configuration: its settings but for those that instances of one application rightly differ in; of a redacted one
-            why. Where the value would have more than 500,000 bytes it is None, and ``rules`` have no
-            settings.
+        configuration: its settings but for those that instances of one application rightly differ in; of a redacted one, why it has no
+            value. Where the record's value would have more than 500,000 bytes this is None, and ``rules`` have no settings.
     """
 
     __pydantic_config__ = READ

@@ -45,7 +45,9 @@ Pair = tuple[JudgedPush, JudgedPush]
 """What a client says, and what was seen of its requests."""
 
 
-def against(pairs: Iterable[Pair], live: fleet.Live, judges: fleet.Judges, under_way: Iterable[str], now_ms: int) -> Iterator[fleet.Found]:
+def contradictions(
+    pairs: Iterable[Pair], live: fleet.Live, judges: fleet.Judges, under_way: Iterable[str], now_ms: int
+) -> Iterator[fleet.Found]:
     """One finding for each application that has such a client.
 
     A client that has just started with other settings contradicts nothing yet: what was seen is of its start before.
@@ -182,8 +184,8 @@ _LEAST_INTERVALS = 2
 _MAX_POLL, _LINGER, _FETCH_MIN = "max.poll.interval.ms", "linger.ms", "fetch.min.bytes"
 
 
-class _Contradiction(NamedTuple):
-    """How one client contradicts its setting.
+class _Mismatch(NamedTuple):
+    """How what one client does doesn't fit its setting.
 
     Attributes:
         said: what it said, in a sentence's words.
@@ -204,28 +206,28 @@ class Joined(NamedTuple):
     rule: Rule
     fact: FactName
     setting: str
-    judge: Callable[[Worst, int, Mapping[str, float]], _Contradiction | None]
+    judge: Callable[[Worst, int, Mapping[str, float]], _Mismatch | None]
     clients: str
 
 
-def _polls(worst: Worst, allowed_ms: int, limits: Mapping[str, float]) -> _Contradiction | None:
+def _polls(worst: Worst, allowed_ms: int, limits: Mapping[str, float]) -> _Mismatch | None:
     if not allowed_ms or worst.value < allowed_ms * (1 - limits["headroom_percent"] / 100):
         return None
     said = f"{worst.value / 1000:.0f} s between two polls, {allowed_ms / 1000:.0f} s allowed"
-    return _Contradiction(said, HIGH if worst.value >= allowed_ms else MEDIUM)
+    return _Mismatch(said, HIGH if worst.value >= allowed_ms else MEDIUM)
 
 
-def _waits(worst: Worst, linger_ms: int, limits: Mapping[str, float]) -> _Contradiction | None:
+def _waits(worst: Worst, linger_ms: int, limits: Mapping[str, float]) -> _Mismatch | None:
     if worst.value < max(linger_ms * limits["times_linger"], limits["wait_ms"]):
         return None
-    return _Contradiction(f"batches wait {worst.value:.0f} ms on average, {linger_ms} ms are asked for")
+    return _Mismatch(f"batches wait {worst.value:.0f} ms on average, {linger_ms} ms are asked for")
 
 
-def _fetches(worst: Worst, min_bytes: int, limits: Mapping[str, float]) -> _Contradiction | None:
+def _fetches(worst: Worst, min_bytes: int, limits: Mapping[str, float]) -> _Mismatch | None:
     if min_bytes > 1 or worst.value < limits["fetches_per_second"] or worst.beside > limits["fetch_bytes"]:
         return None
     twice = f"{_FETCH_MIN}={2 * math.ceil(worst.beside)}"
-    return _Contradiction(f"{worst.value:.0f} fetches a second of {worst.beside:.0f} bytes on average, {twice} makes half as many")
+    return _Mismatch(f"{worst.value:.0f} fetches a second of {worst.beside:.0f} bytes on average, {twice} makes half as many")
 
 
 JOINED = (
@@ -245,12 +247,12 @@ def joined(of: Joined, live: fleet.Live, reports: FactReports, judges: fleet.Jud
                 numbers[push.there].append(number)
         if not numbers or (limits := judges.limits(of.rule, application)) is None:
             continue
-        against = {there: found for there, each in numbers.items() if (found := of.judge(worst[there], max(each), limits)) is not None}
-        if against:
-            lines = list(_lines(against, of.clients))
-            value = str(min(max(numbers[there]) for there in against))
-            severities = [found.severity for found in against.values() if found.severity is not None]
-            at_ms = max(worst[there].at_ms for there in against)
+        mismatches = {there: found for there, each in numbers.items() if (found := of.judge(worst[there], max(each), limits)) is not None}
+        if mismatches:
+            lines = list(_lines(mismatches, of.clients))
+            value = str(min(max(numbers[there]) for there in mismatches))
+            severities = [found.severity for found in mismatches.values() if found.severity is not None]
+            at_ms = max(worst[there].at_ms for there in mismatches)
             yield fleet.one(of.rule, application, {of.setting: (value, lines)}, (clients,), at_ms, max(severities, default=None))
 
 
@@ -275,12 +277,12 @@ def risen_retries(
             yield fleet.one(fleet.RETRIES, application, {"": (None, lines), **differ}, of_one, change.now.appended_ms)
 
 
-def _lines(against: Mapping[There, _Contradiction], clients: str) -> Iterator[str]:
-    for there in sorted(against, key=str)[:_MOST_NAMED]:
+def _lines(mismatches: Mapping[There, _Mismatch], clients: str) -> Iterator[str]:
+    for there in sorted(mismatches, key=str)[:_MOST_NAMED]:
         _, _, client_id, address = there
-        yield f"{client_id or 'no client.id'} at {address}: {against[there].said}"
-    if len(against) > _MOST_NAMED:
-        yield f"and {len(against) - _MOST_NAMED} more {clients}"
+        yield f"{client_id or 'no client.id'} at {address}: {mismatches[there].said}"
+    if len(mismatches) > _MOST_NAMED:
+        yield f"and {len(mismatches) - _MOST_NAMED} more {clients}"
 
 
 def _number(settings: Settings, key: str) -> int | None:
@@ -349,7 +351,7 @@ class Comparisons:
             (fleet.VERSION, fleet.old_versions(live, self._judges)),
             (fleet.STORM, fleet.storms(self._closings(now_ms), self._liveness.open_of, live, self._judges, storms, now_ms)),
             (MEMBERS, shared_members(live, self._judges, now_ms)),
-            (fleet.CONTRADICTION, against(self._clients.declared(), live, self._judges, contradicted, now_ms)),
+            (fleet.CONTRADICTION, contradictions(self._clients.declared(), live, self._judges, contradicted, now_ms)),
         ):
             self._book.compared(rule.code, found)
         # What clients said before the job's start isn't known any more, and counts for an hour.

@@ -177,7 +177,8 @@ class PushReader:
 
     def push(self, result: PushResult, ordered_ms: int = 0) -> JudgedPush:
         """What the engine keeps of a push."""
-        rules, configuration = _RULES.dump_json(result.rules), _CONFIGURATION.dump_json(dict(result.configuration or {}))
+        rules = _RULES.dump_json(result.rules, exclude_defaults=True)
+        configuration = _CONFIGURATION.dump_json(dict(result.configuration or {}))
         return JudgedPush(
             client=result.client,
             appended_ms=result.appended_ms,

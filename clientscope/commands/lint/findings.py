@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from functools import partial
 from typing import Any, NamedTuple
 
 from clientscope.catalog.configs import ClientType
@@ -320,7 +319,25 @@ def _report(
     shared = Counter(subject.prefixed is None for subject in read.subjects)[True] > 1
     who = application_key(client.principal, application, client.group, client.path)
     of = Application(principal=client.principal, client_id=application, group=client.group)
-    made = partial(_made, path=read.path, application=of, owner=decisions.owners.of(client))
+    owner = decisions.owners.of(client)
+
+    def take(rule: RuleTexts, key: str, said: Mapping[str, Any]) -> None:
+        """What a rule, or an event, has found; of the same thing the first."""
+        made = FileFinding(
+            rule=rule,
+            code=rule.code,
+            name=rule.name,
+            kind="leak" if rule.is_leak else "setting",
+            use_instead=rule.documentation.get("Use instead", ""),
+            link=rule.link,
+            path=read.path,
+            application=of,
+            owner=owner,
+            fingerprint=fingerprint(rule.code, who, key),
+            **said,
+        )
+        found.setdefault((rule.code, key), made)
+
     for subject, verdicts in zip(read.subjects, judged, strict=True):
         for verdict in verdicts:
             if shared and subject.prefixed is None and verdict.code == OF_ONE_CLIENT:
@@ -333,14 +350,12 @@ def _report(
                 key = rule.keys[0] if rule.keys and not rule.is_leak else about[0].key if about else ""
                 if subject.prefixed is not None:  # one file has settings of several clients
                     key = next((subject.prefixed[each.key] for each in about if each.key in subject.prefixed), key)
-                by_rule = partial(made, rule, fingerprint=fingerprint(rule.code, who, key))
-                found.setdefault((rule.code, key), _finding(read, subject, rule, verdict, about, by_rule))
+                take(rule, key, _said(read, subject, rule, verdict, about))
     for kind, line, about_it in read.happened:
         outcomes[kind.code] = "fired"
         rule = RuleTexts(kind.code, kind.name, kind.severity, (), kind.documentation, kind.source)
-        by_event = partial(made, rule, fingerprint=fingerprint(kind.code, who, ""))
-        said = by_event(severity=kind.severity, message=kind.message, region=Region(line, 1, line, 1), settings=about_it)
-        found.setdefault((kind.code, ""), said)
+        region = Region(line, 1, line, 1)
+        take(rule, "", {"severity": kind.severity, "message": kind.message, "region": region, "settings": about_it})
     findings, suppressed = [], []
     for finding in sorted(found.values(), key=_order):
         code, places = finding.code, [setting.line for setting in finding.settings if setting.line]
@@ -385,27 +400,8 @@ def _client(read: Read) -> PatternSubject:
     return PatternSubject(read.principal, value("group.id") or value("application.id"), value("client.id"), read.path)
 
 
-def _made(rule: RuleTexts, **fields: Any) -> FileFinding:
-    """What a rule, or an event, has found."""
-    return FileFinding(
-        rule=rule,
-        code=rule.code,
-        name=rule.name,
-        kind="leak" if rule.is_leak else "setting",
-        use_instead=rule.documentation.get("Use instead", ""),
-        link=rule.link,
-        **fields,
-    )
-
-
-def _finding(
-    read: Read,
-    subject: Subject,
-    rule: RuleTexts,
-    verdict: Verdict,
-    about: Sequence[Setting],
-    made: Callable[..., FileFinding],
-) -> FileFinding:
+def _said(read: Read, subject: Subject, rule: RuleTexts, verdict: Verdict, about: Sequence[Setting]) -> Mapping[str, Any]:
+    """Fields of a finding: what is said, of which settings, and where in the file."""
     settings: list[FileSetting] = []
     region, source = None, ""
     stand = [read.placed(judged.key, subject) for judged in about]
@@ -423,7 +419,7 @@ def _finding(
     severity, message = severity_of(verdict, about), verdict.message
     if rule.is_leak and stand and all(placed is not None and credentials.is_sample(placed.value or "") for placed in stand):
         severity, message = "info", shown.SAMPLE
-    return made(severity=severity, message=message, region=region, source=source, settings=tuple(settings))
+    return {"severity": severity, "message": message, "region": region, "source": source, "settings": tuple(settings)}
 
 
 def _setting(judged: Setting, placed: Placed | None, secret: bool) -> FileSetting:

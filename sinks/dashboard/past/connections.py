@@ -150,7 +150,7 @@ _NONE, _BETWEEN = "\x00", "\x1f"
 
 _BROKERS = "string_agg(DISTINCT CAST(broker AS VARCHAR), ',') AS brokers"
 _AT = 'CAST("timestamp" AS BIGINT)'
-"""In \u00b5s."""
+"""In µs."""
 _OF_PROCESS = "cluster = its_cluster AND broker = its_broker AND gateway = its_gateway AND epoch = its_epoch"
 OF_CLIENTS = f"kind NOT IN ({', '.join(text(kind) for kind in sorted(OF_GATEWAYS))})"
 

@@ -38,12 +38,15 @@ def test_a_finding_says_what_where_who_and_what_to_do(fleet: Fleet) -> None:
 
 def test_names_that_a_client_chose_are_bounded_and_cleaned_when_they_are_written(fleet: Fleet) -> None:
     evil = "\x1b[31m\u202e" + "x" * 900
-    fleet.client(1, BAD | {"group.id": evil}, evil, software_name=evil, software_version=evil, principal=f"User:{evil}")
+    fleet.client(1, BAD | {"group.id": evil}, evil, software_name=evil, software_version=evil, principal=f"User:{evil}", address=evil)
     fleet.write()
     (text,) = fleet.published.values()
     found = json.loads(text)
-    names = [*found["application"].values(), *(found["clients"][0][name] for name in ("client_id", "principal", "software_version"))]
-    assert [len(name) for name in names] == [256] * 6 and len(found["message"]) <= 1_000
+    names = [
+        *found["application"].values(),
+        *(found["clients"][0][name] for name in ("client_id", "principal", "address", "software_name", "software_version")),
+    ]
+    assert [len(name) for name in names] == [256] * 8 and len(found["message"]) <= 1_000
     assert not any(mark in said for said in (*names, found["message"]) for mark in ("\x1b", "\u202e"))
 
 

@@ -87,7 +87,7 @@ STEPS = st.sampled_from(["opens", "opens", "closes", "restarts", "leaves", "beat
 
 
 @settings(max_examples=25, deadline=None)
-@given(st.lists(st.tuples(STEPS, st.integers(0, 1), st.sampled_from([1, 20, 29, 89, 91, 400]))))
+@given(st.lists(st.tuples(STEPS, st.integers(0, 1), st.sampled_from([1, 20, 29, 89, 91, 400])), min_size=5))
 def test_who_was_there_until_when_is_as_gauges_findings_and_the_page_have_it(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, int, int]]
 ) -> None:

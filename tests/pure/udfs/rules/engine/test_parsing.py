@@ -68,6 +68,6 @@ def test_the_page_shows_all_of_them() -> None:
     record = config_record(setting("acks", "0 | all"), setting("request.timeout.ms", "1 | 2"), origin=Origin.OBSERVED, **JAVA)
     shown = configuration(record, 1)
     assert shown.origin == "observed"
-    assert {each.key: (each.value, each.pushed) for each in shown.settings} == {
-        "acks": ("0 | all", None), "request.timeout.ms": ("1 | 2", None),
+    assert {each.key: (each.value, each.pushed, each.origin) for each in shown.settings} == {
+        "acks": ("0 | all", None, "observed"), "request.timeout.ms": ("1 | 2", None, "observed"),
     }  # fmt: skip
