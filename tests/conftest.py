@@ -33,29 +33,11 @@ _QUARANTINED = quarantined((Path(__file__).parent / "quarantine.txt").read_text(
 _CPU_S = 0.3
 """More than so much CPU time in a unit test is listed by the run."""
 
-LONGEST = (
-    "test_path", "test_parked_queries", "test_secured", "test_checkpoints", "test_observed_settings", "test_stream_faults",
-    "test_fixed_addresses", "test_fixed_addresses_changes", "test_demo", "test_doctor", "test_xray", "test_canaries", "test_sparks",
-    "test_page_frame", "test_broker_releases", "test_older_broker", "test_five_questions", "test_client_matrix",
-    "test_http_listeners", "test_findings", "test_rolling_restart", "test_tls", "test_deliver",
-    "test_degraded", "test_hostile_identities", "test_faults",
-    "test_compose_brokers", "test_page_history", "test_refused_starts", "test_more_partitions", "test_kip_1324_test_plan",
-    "test_kafka_reader", "test_stream_runs", "test_f44_invented_ids",
-    "test_findings_retention",
-)  # fmt: skip
-"""Files that take more than half a minute, the longest first: begun last, one of them would leave the other worker without work."""
-
-
-LONG_PURE = (
-    "test_gauges_of_registries", "test_findings_after_restarts", "test_findings_retention",
-    "test_findings_incremental", "test_a_week_twice",
-    "test_f44_invented_ids", "test_f37_random_names",
-    "test_alerts_alertmanager", "test_alerts_docs", "test_deploy_compose", "test_topic_watch", "test_quality", "test_budget",
-    "test_tier", "test_architecture", "test_udfs_decode",
-)  # fmt: skip
-"""Files of pure tests in which most of the time goes, into computing and other programs and not into what Python itself brings: Hypothesis,
-histories that are played, Arrow, Prometheus, the project's own texts. On each other Python CI leaves them out
-(`TEST_SHORT_FORMS=1`); `make test-pythons` runs them too."""
+LONGEST, LONG_PURE = map(str.split, (Path(__file__).parent / "longest.txt").read_text().split("\n\n"))
+"""Files that take more than half a minute, the longest first: begun last, one would leave the other worker without work. And files of
+pure tests in which most of the time goes, into computing and other programs and not into what Python itself brings: Hypothesis, histories
+that are played, Arrow, Prometheus, the project's own texts. On each other Python CI leaves them out (`TEST_SHORT_FORMS=1`);
+`make test-pythons` runs them too."""
 
 
 class WatchedConnection(sqlite3.Connection):

@@ -83,3 +83,11 @@ def running(
 def says(log: Path, sign: str) -> Callable[[], bool]:
     """Whether a log has this by now."""
     return lambda: sign in log.read_text(errors="replace")
+
+
+def like_our_tests(folder: Path, quarantine: str = "") -> None:
+    """Has pytest take what is in a folder as it takes our tests."""
+    for name in ("conftest.py", "longest.txt"):
+        (folder / name).write_text((ROOT / "tests" / name).read_text())
+    (folder / "quarantine.txt").write_text(quarantine)
+    (folder / "pytest.ini").write_text(f"[pytest]\npythonpath = {ROOT / 'tests' / 'pure'}\naddopts = -p no:cacheprovider -ra\n")

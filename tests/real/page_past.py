@@ -29,7 +29,7 @@ def write(fleet: Fleet, folder: Path) -> None:
         who = member.names
         began = fleet.now_ms - (number % 11 + 1) * DAY_MS
         rows += [connection(ms, Kind.PRESENT, number, **who) for ms in range(began, fleet.now_ms, 6 * HOUR_MS)]
-        rows.append(heartbeat(fleet.now_ms - 1, **who, heartbeat_interval_ms=10 * MINUTE_MS))
+        rows.append(heartbeat(fleet.now_ms - 2 * MINUTE_MS, **who, heartbeat_interval_ms=10 * MINUTE_MS))
         rows.append(connection(began - DAY_MS, Kind.CLOSED, 1_000 + number, **{**who, "software_version": "0.9.1"}))
     rows.append(connection(fleet.now_ms - 2 * DAY_MS, Kind.CLOSED, 9_999, client_id=HOSTILE, principal="' OR 1=1 --"))
     append(folder, "connections", rows)

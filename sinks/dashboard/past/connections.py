@@ -155,12 +155,23 @@ _OF_PROCESS = "cluster = its_cluster AND broker = its_broker AND gateway = its_g
 OF_CLIENTS = f"kind NOT IN ({', '.join(text(kind) for kind in sorted(OF_GATEWAYS))})"
 
 
+def complete_ms(tables: Tables, span: Span) -> int | None:
+    """Until when history has all connections of a span; None for nothing of it.
+
+    Raises:
+        NoAnswer: see `Tables.ask`.
+    """
+    later, newest_ms = tables.written("connections", span)
+    return span.to_ms if later and newest_ms is not None else newest_ms
+
+
 def clients(tables: Tables, span: Span, owners: Owners = NO_OWNERS) -> pa.Table:
     """All of them, with the columns of `clientscope.api.history.PastClientRow`.
 
     Raises:
         NoAnswer: see `Tables.ask`; or there are more than `MOST_CLIENTS`.
     """
+    known_ms = complete_ms(tables, span) or span.from_ms
     sql = f"""
         SELECT {IDENTITY_COLUMNS}, min(first) AS first, max(last) AS last, sum(ended) AS ended, sum(open) AS open,
             string_agg(brokers, ',') AS brokers
@@ -171,11 +182,11 @@ def clients(tables: Tables, span: Span, owners: Owners = NO_OWNERS) -> pa.Table:
             FROM connections WHERE {within(span, "timestamp")} AND {OF_CLIENTS} GROUP BY {IDENTITY_COLUMNS}
             UNION ALL
             SELECT {IDENTITY_COLUMNS}, min(until), max(until), 0, 0, 1, {_BROKERS}
-            FROM ({_not_closed(Span(span.from_ms, span.from_ms))}) GROUP BY {IDENTITY_COLUMNS}
+            FROM ({_not_closed(Span(span.from_ms, span.from_ms), known_ms)}) GROUP BY {IDENTITY_COLUMNS}
             UNION ALL
             SELECT {IDENTITY_COLUMNS}, min(until), max(until), count(*) FILTER (WHERE until < {1000 * span.to_ms}),
                 count(*) FILTER (WHERE until = {1000 * span.to_ms}), 1, {_BROKERS}
-            FROM ({_not_closed(span)}) GROUP BY {IDENTITY_COLUMNS}
+            FROM ({_not_closed(span, known_ms)}) GROUP BY {IDENTITY_COLUMNS}
         )
         GROUP BY {IDENTITY_COLUMNS} HAVING sum(settled) > 0 LIMIT {MOST_CLIENTS + 1}
     """  # noqa: S608 - numbers and times alone
@@ -185,12 +196,20 @@ def clients(tables: Tables, span: Span, owners: Owners = NO_OWNERS) -> pa.Table:
     return _shown(found, owners)
 
 
-def _processes(span: Span) -> str:
+def _processes(span: Span, known_ms: int) -> str:
     """Until when each process of a gateway was there, by a span's end, as `clientscope.presence` has it: until its goodbye, until so many
-    heartbeats were missing, or until the next process's first record."""
+    heartbeats were missing, or until the next process's first record.
+
+    Args:
+        known_ms: until when history has everything: a heartbeat that may yet be written isn't missing.
+    """
     return f"""
         SELECT cluster AS its_cluster, broker AS its_broker, gateway AS its_gateway, epoch AS its_epoch,
-            least({1000 * span.to_ms}, lost, lead(first) OVER (PARTITION BY cluster, broker, gateway ORDER BY epoch)) AS until
+            least(
+                {1000 * span.to_ms},
+                CASE WHEN lost <= {1000 * known_ms} THEN lost END,
+                lead(first) OVER (PARTITION BY cluster, broker, gateway ORDER BY epoch)
+            ) AS until
         FROM (
             SELECT cluster, broker, gateway, epoch, min({_AT}) AS first,
                 coalesce(
@@ -208,13 +227,13 @@ def _recorded(span: Span) -> str:
     return within(Span(max(0, span.from_ms - RECORDED_EVERY_MS), span.to_ms), "timestamp")
 
 
-def _not_closed(span: Span) -> str:
+def _not_closed(span: Span, known_ms: int) -> str:
     """A row for each connection that was open in a span, and when the span or its gateway's process ended: whose it was ``until`` then."""
     return f"""
         SELECT {IDENTITY_COLUMNS}, broker, until FROM (
             SELECT {IDENTITY_COLUMNS}, broker, kind, until,
                 row_number() OVER (PARTITION BY cluster, broker, gateway, epoch, connection ORDER BY sequence DESC) AS age
-            FROM connections JOIN ({_processes(span)}) ON {_OF_PROCESS}
+            FROM connections JOIN ({_processes(span, known_ms)}) ON {_OF_PROCESS}
             WHERE {_recorded(span)} AND {OF_CLIENTS} AND until >= {1000 * span.from_ms} AND {_AT} >= until - {1000 * RECORDED_EVERY_MS}
         )
         WHERE age = 1 AND kind <> '{Kind.CLOSED}'
@@ -351,7 +370,7 @@ def lifetimes(tables: Tables, span: Span) -> pa.Table:
                     min({_AT}) AS first, max({_AT}) AS last, bool_or(kind = '{Kind.CLOSED}') AS is_closed
                 FROM connections WHERE {_recorded(span)} AND {OF_CLIENTS} GROUP BY cluster, broker, gateway, epoch, connection
             ) ON cluster = in_cluster AND broker = at_broker AND gateway = at_gateway AND epoch = in_epoch AND sequence = newest
-            JOIN ({_processes(span)}) ON {_OF_PROCESS}
+            JOIN ({_processes(span, complete_ms(tables, span) or span.from_ms)}) ON {_OF_PROCESS}
             WHERE {_recorded(span)} AND {OF_CLIENTS} AND {ended} >= {from_us}
         )
         GROUP BY {IDENTITY_COLUMNS}, first, last LIMIT {MOST_LIFETIMES + 1}

@@ -68,9 +68,7 @@ class Questions:
 
     def _connected(self, span: Span, version: int) -> tuple[pa.Table, int | None]:
         """All clients that were connected, and until when the answer is complete."""
-        later, newest_ms = self._tables.written("connections", span)
-        complete_ms = span.to_ms if later and newest_ms is not None else newest_ms
-        return connections.clients(self._tables, span, self._owners), complete_ms
+        return connections.clients(self._tables, span, self._owners), connections.complete_ms(self._tables, span)
 
     def _starts(self, span: Span, whose: Whose, **chosen: Any) -> Json:
         complete_ms = self._pushes_until(span)

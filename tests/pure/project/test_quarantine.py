@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 
 import pytest
-from programs import python
+from programs import like_our_tests, python
 from quarantine import ROOT, problems, quarantined
 
 HERE = "tests/pure/project/test_quarantine.py"
@@ -57,9 +57,7 @@ def test_d(): pass
 
 
 def test_quarantined_tests_run_are_reported_and_dont_count(tmp_path: Path) -> None:
-    (tmp_path / "conftest.py").write_text((ROOT / "tests" / "conftest.py").read_text())
-    (tmp_path / "quarantine.txt").write_text("".join(f"test_flaky.py::test_{name} 2026-11-28 busy {name}\n" for name in "abc"))
-    (tmp_path / "pytest.ini").write_text(f"[pytest]\npythonpath = {ROOT / 'tests' / 'pure'}\naddopts = -p no:cacheprovider -ra\n")
+    like_our_tests(tmp_path, "".join(f"test_flaky.py::test_{name} 2026-11-28 busy {name}\n" for name in "abc"))
     (tmp_path / "test_flaky.py").write_text(FLAKY)
     ended = python("-P", "-m", "pytest", "-n", "2", cwd=tmp_path, env={"PATH": os.environ["PATH"]})
     for name, outcome in {"a": "XFAIL", "b": "XFAIL", "c": "XPASS"}.items():

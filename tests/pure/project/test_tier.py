@@ -18,7 +18,7 @@ from every import every
 from groups import JOURNEY
 from patience import eventually, until
 from places import ROOT
-from programs import python
+from programs import like_our_tests, python
 
 sys.path.append(str(Path(__file__).parents[2]))
 
@@ -238,9 +238,7 @@ def test_who_leaves_something_open_fails_and_nobody_else(tmp_path: Path) -> None
 
 def test_group_has_one_process(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
-    (tmp_path / "conftest.py").write_text((ROOT / "tests" / "conftest.py").read_text())
-    (tmp_path / "quarantine.txt").write_text("")
-    (tmp_path / "pytest.ini").write_text(f"[pytest]\npythonpath = {ROOT / 'tests' / 'pure'}\naddopts = -p no:cacheprovider\n")
+    like_our_tests(tmp_path)
     for name in (*JOURNEY, "test_tls"):
         source = "import os, pathlib\nimport pytest\n@pytest.mark.parametrize('n', range(4))\ndef test_n(n):\n"
         source += "    pathlib.Path(__file__ + '.' + os.environ['PYTEST_XDIST_WORKER']).touch()\n"

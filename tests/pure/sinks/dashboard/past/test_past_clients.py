@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +73,7 @@ def test_who_was_connected_all_the_time_is_seen_though_no_record_is_of_it(tmp_pa
             *(heartbeat(ms) for ms in range(span.from_ms - 50_000, NOW_MS, HOUR_MS // 6)),
             heartbeat(NOW_MS - 80_000),
             connection(NOW_MS - 2, Kind.PRESENT, 3, client_id="elsewhere", gateway="silent", cluster="other"),
-            *(heartbeat(ms, gateway="silent", cluster="other") for ms in (span.from_ms - 1, NOW_MS - 1)),
+            heartbeat(NOW_MS - 1, gateway="silent", cluster="other"),
         ],
     )
     item, elsewhere = seen(tmp_path, span, sort="-client_id")["items"]
@@ -92,7 +91,7 @@ def test_who_was_there_until_when_is_as_gauges_findings_and_the_page_have_it(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, int, int]]
 ) -> None:
     rows, at_ms, until = [], NOW_MS - DAY_MS, dict[str, tuple[int, bool]]()
-    epochs, folder = Counter[int](), tmp_path_factory.mktemp("history")
+    epochs, folder = [0, 0], tmp_path_factory.mktemp("history")
 
     def ended(process: GatewayProcess[tuple[str, int]], now_ms: float) -> None:
         for _, (client, opened_ms) in process.open.values():
@@ -105,7 +104,7 @@ def test_who_was_there_until_when_is_as_gauges_findings_and_the_page_have_it(
         at_ms += 1000 * seconds
         epochs[which] += what == "restarts"
         of = {"gateway": f"gw-{which}", "epoch": epochs[which]}
-        process = presence.process(("c", 1, f"gw-{which}"), epochs[which], at_ms)
+        process = presence.process(("c", 1, of["gateway"]), of["epoch"], at_ms)
         assert process is not None
         if what == "opens":
             rows.append(connection(at_ms, Kind.OPENED, number, client_id=str(number), **of))
@@ -122,9 +121,17 @@ def test_who_was_there_until_when_is_as_gauges_findings_and_the_page_have_it(
     until = {client: (ms, False) for client, (ms, _) in until.items()}
     for process in presence.processes.values():
         ended(process, at_ms + 1)
-    append(folder, "connections", rows)
+    append(folder, "connections", [*rows, heartbeat(at_ms + 1, gateway="of a later time")])
     found = seen(folder, Span(NOW_MS - DAY_MS - HOUR_MS, at_ms + 1))["items"]
     assert {item["client_id"]: (item["last_seen_ms"], item["open"] == 1) for item in found} == until
+
+
+def test_gateway_is_lost_once_history_has_more_than_its_silence(tmp_path: Path) -> None:
+    rows = [connection(NOW_MS - HOUR_MS, Kind.OPENED, 1), heartbeat(NOW_MS - HOUR_MS // 2)]
+    for row, until_ms in (rows, NOW_MS), ([heartbeat(NOW_MS - 1, gateway="another")], rows[1]["timestamp_ms"] + 90_000):
+        append(tmp_path, "connections", row)
+        (item,) = seen(tmp_path, Span(NOW_MS - DAY_MS, NOW_MS))["items"]
+        assert (item["last_seen_ms"], item["open"]) == (until_ms, until_ms == NOW_MS)
 
 
 @pytest.fixture(scope="module")

@@ -175,10 +175,10 @@ def test_a_connection_of_a_gateway_that_was_killed_ends_when_three_heartbeats_ar
 
 def test_the_ninth_version_is_other(tmp_path: Path) -> None:
     append(tmp_path, "connections", [connection(START + 1, Kind.OPENED, n, software_version=str(n)) for n in range(10)])
-    append(tmp_path, "gauges", [gauge(START, 10)])
+    append(tmp_path, "gauges", [gauge(START + 50 * MINUTE_MS, 10)])
     found = asked(tmp_path, START, START + HOUR_MS, "app")
     assert [one["software_version"] for one in found["versions"]] == [str(number) for number in range(8)]
-    assert (found["connections"][0], found["other"][0]) == (10, 2)
+    assert (found["connections"][50], found["other"][50]) == (10, 2)
 
 
 def test_what_does_not_fit_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
