@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from clientscope import __version__
 from clientscope.clock import now_ms
@@ -80,7 +80,7 @@ class Checkpoints:
         extents = topics_now.ask(self._kafka, PLANS[query].topics).extents
         progress = self.topic.read().progress.get(query)
         if start.checkpoint != self._begun.get(query) and (progress is None or progress.checkpoint != start.checkpoint):
-            start = self._write(start.model_copy(update={"at_ms": now_ms()}))  # rows that are newer are of this start alone
+            start = self._write(replace(start, at_ms=now_ms()))  # rows that are newer are of this start alone
         self._begun[query] = start.checkpoint
         return Beginning(
             f"{self._folder.rstrip('/')}/{query}/{start.checkpoint}",

@@ -15,24 +15,27 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Annotated, ClassVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field
 
 from clientscope.clock import now_ms
-from clientscope.model.fields import Version
+from clientscope.errors import RecordError
+from clientscope.model.codec import decode
+from clientscope.model.fields import READ, Count, Id32, Id64, Ms, ShownMs, Version
 from streaming.checkpoints.topics_now import Extents, Offsets
 
 log = logging.getLogger(__name__)
 
 
-Offset = Annotated[int, Field(ge=0, lt=2**63)]
-OffsetsByTopic = dict[str, dict[int, Offset]]
+OffsetsByTopic = dict[str, dict[int, Id64]]
 """`streaming.checkpoints.topics_now.Offsets` in a record."""
 
 
-class JobRecord(BaseModel):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobRecord:
     """Any record of the topic."""
 
-    model_config = ConfigDict(frozen=True)
+    __pydantic_config__ = READ
+
     kind: ClassVar[str]
     version: Version = 1
 
@@ -47,6 +50,7 @@ class JobRecord(BaseModel):
         return json.dumps([self.kind, *self.place], separators=(",", ":"))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class JobOwner(JobRecord):
     """The job that runs, or ran last.
 
@@ -56,10 +60,10 @@ class JobOwner(JobRecord):
         running: False once it has stopped by itself.
     """
 
-    kind = "owner"
+    kind: ClassVar[str] = "owner"
     run: str
     process: str
-    started_ms: int
+    started_ms: ShownMs
     running: bool
 
     @property
@@ -67,6 +71,7 @@ class JobOwner(JobRecord):
         return ()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class QueryStart(JobRecord):
     """Where a query began, and so which checkpoint it has. A new one is a new checkpoint; that of the one before isn't read any more.
 
@@ -78,14 +83,14 @@ class QueryStart(JobRecord):
         reason: why it began anew, in words.
     """
 
-    kind = "start"
+    kind: ClassVar[str] = "start"
     query: str
-    checkpoint: str = Field(pattern=r"^[0-9A-Za-z-]{1,64}$")
+    checkpoint: Annotated[str, Field(pattern=r"^[0-9A-Za-z-]{1,64}$")]
     topic_ids: dict[str, str | None]
-    offsets: OffsetsByTopic = Field(default_factory=dict)
-    lost: OffsetsByTopic = Field(default_factory=dict)
-    reason: str = Field(max_length=200)
-    at_ms: int = Field(ge=0, lt=2**43)
+    offsets: OffsetsByTopic = field(default_factory=dict)
+    lost: OffsetsByTopic = field(default_factory=dict)
+    reason: Annotated[str, Field(max_length=200)]
+    at_ms: ShownMs
 
     @property
     def place(self) -> tuple[str | int, ...]:
@@ -116,6 +121,7 @@ def _as_dicts(offsets: Offsets) -> OffsetsByTopic:
     return {topic: dict(of_topic) for topic, of_topic in offsets.items()}
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class QueryProgress(JobRecord):
     """How far a query has read, written every few seconds while that changes.
 
@@ -124,20 +130,21 @@ class QueryProgress(JobRecord):
         position: of the next record to read, by topic and partition.
     """
 
-    kind = "progress"
+    kind: ClassVar[str] = "progress"
     query: str
     checkpoint: str
-    batch: int = Field(ge=0)
+    batch: Count
     position: OffsetsByTopic
     clientscope_version: str
     spark_version: str
-    at_ms: int
+    at_ms: ShownMs
 
     @property
     def place(self) -> tuple[str | int, ...]:
         return (self.query,)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Verdicts(JobRecord):
     """From where on ``clientscope.results`` has verdicts that count: those before are of other rules, or of topics that are gone.
 
@@ -147,16 +154,17 @@ class Verdicts(JobRecord):
         begin: by partition; one that isn't named counts from its beginning.
     """
 
-    kind = "verdicts"
+    kind: ClassVar[str] = "verdicts"
     judged_by: str
     topic_ids: dict[str, str | None]
-    begin: dict[int, Offset]
+    begin: dict[int, Id64]
 
     @property
     def place(self) -> tuple[str | int, ...]:
         return ()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SkippedRecord(JobRecord):
     """A record that every query skips, since decoding it kills the process.
 
@@ -165,18 +173,19 @@ class SkippedRecord(JobRecord):
         found_ms: when it was found, in milliseconds since the epoch.
     """
 
-    kind = "skipped"
+    kind: ClassVar[str] = "skipped"
     topic: str
-    partition: int
-    offset: int
-    timestamp_ms: int
-    found_ms: int = 0
+    partition: Id32
+    offset: Id64
+    timestamp_ms: Ms
+    found_ms: ShownMs = 0
 
     @property
     def place(self) -> tuple[str | int, ...]:
         return self.topic, self.partition, self.offset
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ClientsSeen(JobRecord):
     """When clients were last seen: one of the parts that `streaming.clients_seen` makes of all.
 
@@ -185,10 +194,10 @@ class ClientsSeen(JobRecord):
         times: client → ms since the epoch.
     """
 
-    kind = "seen"
-    shard: int
-    written_ms: int
-    times: dict[str, int]
+    kind: ClassVar[str] = "seen"
+    shard: Id32
+    written_ms: ShownMs
+    times: dict[str, Ms]
 
     @property
     def place(self) -> tuple[str | int, ...]:
@@ -215,9 +224,9 @@ class JobState:
         """Takes in what was read; what is no record of a known kind is logged and left out."""
         for key, value in news.items():
             try:
-                record = None if value is None else _KINDS[json.loads(key)[0]].model_validate_json(value)
-            except (ValidationError, ValueError, LookupError, TypeError, RecursionError) as error:
-                log.warning("a record of clientscope.job with the key %.80s can't be read (%s), and is left out", key, type(error).__name__)
+                record = None if value is None else decode(_KINDS[json.loads(key)[0]], value)
+            except (RecordError, ValueError, LookupError, TypeError, RecursionError) as error:
+                log.warning("a record of clientscope.job with the key %.80s can't be read (%s), and is left out", key, error)
                 continue
             match record:
                 case None:

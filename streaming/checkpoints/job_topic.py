@@ -14,6 +14,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from kafka.errors import KafkaError, TransactionalIdAuthorizationFailedError
 
@@ -23,6 +24,7 @@ from clientscope.errors import ClientscopeError
 from clientscope.kafka.access import Kafka
 from clientscope.kafka.compacted import Follower, read_compacted
 from clientscope.kafka.writer import Producer, abandon, new_producer
+from clientscope.model.codec import encode_whole
 from clientscope.model.topics import JOB
 from streaming.checkpoints.job_records import JobOwner, JobRecord, JobState, QueryProgress
 
@@ -167,7 +169,7 @@ class JobTopic(Background):
             self._look()
         if self.replaced is None:
             self._written_s = 0.0
-            self._look([self._owner.model_copy(update={"running": False})])
+            self._look([replace(self._owner, running=False)])
 
     def _look(self, last: Sequence[JobRecord] = ()) -> None:
         try:
@@ -212,9 +214,9 @@ class JobTopic(Background):
 
     def _commit(self, producer: Producer, records: Sequence[JobRecord]) -> None:
         producer.begin_transaction()
-        sent = [producer.send(JOB, key=each.key.encode(), value=each.model_dump_json().encode()) for each in records]
+        sent = [producer.send(JOB, key=each.key.encode(), value=encode_whole(each)) for each in records]
         producer.flush(timeout=_TIMEOUT_S)
         for future in sent:
             future.get(timeout=_TIMEOUT_S)
         producer.commit_transaction()
-        self._state.take({each.key: each.model_dump_json().encode() for each in records})
+        self._state.take({each.key: encode_whole(each) for each in records})

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from clientscope.errors import SettingsError
 from clientscope.kafka.access import Kafka
 from clientscope.kafka.writer import TopicWriter
+from clientscope.model.codec import encode_whole
 from clientscope.model.topics import JOB
 from streaming.checkpoints import topics_now
 from streaming.checkpoints.job_records import new_start
@@ -38,7 +39,7 @@ def reset(kafka: Kafka, query: str, offsets: Offsets) -> None:
     """
     start = new_start(query, topics_now.ask(kafka, PLANS[query].topics).ids, offsets, "it was reset")
     with closing(TopicWriter(kafka, JOB, "clientscope-checkpoints")) as writer:
-        writer.write({start.key: start.model_dump_json().encode()})
+        writer.write({start.key: encode_whole(start)})
 
 
 def at_time(kafka: Kafka, query: str, given: str) -> Offsets:

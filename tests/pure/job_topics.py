@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from clientscope.model.codec import encode_whole
 from clientscope.model.topics import CONFIGS, JOB, RESULTS
 from streaming.checkpoints.job_records import JobRecord, JobState, QueryProgress, QueryStart, new_start
 from streaming.checkpoints.plans import PLANS
@@ -29,7 +30,7 @@ class TopicInMemory:
 
     def write(self, *records: JobRecord) -> None:
         self.written += records
-        self.state.take({each.key: each.model_dump_json().encode() for each in records})
+        self.state.take({each.key: encode_whole(each) for each in records})
 
     def restore(self) -> None:
         self.restored += 1

@@ -26,6 +26,7 @@ from stream_job import StreamJob
 from clientscope import topics
 from clientscope.errors import EnvironmentProblem
 from clientscope.local.process import free_port
+from clientscope.model.codec import encode_whole
 from clientscope.model.topics import CONFIGS, CONNECTIONS, RESULTS
 from streaming.checkpoints.job_topic import read_job
 
@@ -261,9 +262,9 @@ def test_f25_a_job_of_other_versions_continues(rig: Rig) -> None:
     """What an earlier release left lacks a field, or has one more; Spark's own files are the same in all releases (`test_sparks`)."""
     rig.reads("a")
     state = read_job(rig.servers)
-    start = json.loads(state.starts["live"].model_dump_json())
+    start = json.loads(encode_whole(state.starts["live"]))
     del start["lost"]
-    progress = json.loads(state.progress["live"].model_dump_json()) | {"clientscope_version": "9.9", "of_a_later_release": [1]}
+    progress = json.loads(encode_whole(state.progress["live"])) | {"clientscope_version": "9.9", "of_a_later_release": [1]}
     values = {state.starts["live"].key: start, state.progress["live"].key: progress, '["later"]': {}}
     write(rig.servers, "clientscope.job", *((key.encode(), json.dumps(value).encode()) for key, value in values.items()))
     with rig.running("second"):

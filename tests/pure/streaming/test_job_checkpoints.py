@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -114,14 +115,14 @@ def test_f24_a_topic_that_was_made_again_is_read_from_its_beginning(job: Job) ->
 
 def test_a_reset_makes_a_running_query_stale(job: Job) -> None:
     job.checkpoints.begin("live")
-    job.topic.write(job.start().model_copy(update={"checkpoint": "reset", "offsets": {CONFIGS: {0: 3}}}))
+    job.topic.write(replace(job.start(), checkpoint="reset", offsets={CONFIGS: {0: 3}}))
     assert job.checkpoints.stale(job.now) == {"live": ""}
     assert json.loads(job.checkpoints.begin("live").offsets) == {CONFIGS: {"0": 3}, CONNECTIONS: {"0": EARLIEST}}
     assert job.checkpoints.stale(job.now) == {}
 
 
 def test_a_partition_that_was_added_since_a_start_is_read_from_its_beginning(job: Job) -> None:
-    job.topic.write(job.start("history_pushes").model_copy(update={"offsets": {CONFIGS: {0: 3}}}))
+    job.topic.write(replace(job.start("history_pushes"), offsets={CONFIGS: {0: 3}}))
     job.now = TopicsNow({CONFIGS: TOPIC_ID, JOB: TOPIC_ID}, {CONFIGS: {0: Extent(0, END), 1: Extent(0, 0)}})
     assert json.loads(job.checkpoints.begin("history_pushes").offsets) == {CONFIGS: {"0": 3, "1": EARLIEST}}
 

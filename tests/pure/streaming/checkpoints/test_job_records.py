@@ -7,6 +7,7 @@ import json
 import pytest
 from job_topics import TopicInMemory, progress
 
+from clientscope.model.codec import encode_whole
 from clientscope.model.topics import CONFIGS
 from streaming import clients_seen
 from streaming.checkpoints.job_records import JobOwner, JobState, SkippedRecord, await_read, new_start
@@ -33,9 +34,9 @@ def test_a_position_is_of_the_present_checkpoint() -> None:
 def test_f25_what_another_version_wrote_is_taken_as_far_as_it_is_known(caplog: pytest.LogCaptureFixture) -> None:
     state = JobState()
     place = SkippedRecord(topic=CONFIGS, partition=0, offset=7, timestamp_ms=1)
-    later = json.dumps({**json.loads(OWNER.model_dump_json()), "field_of_a_later_release": {"x": [1]}}).encode()
+    later = json.dumps({**json.loads(encode_whole(OWNER)), "field_of_a_later_release": {"x": [1]}}).encode()
     state.take({
-        OWNER.key: later, place.key: place.model_dump_json().encode(),
+        OWNER.key: later, place.key: encode_whole(place),
         '["kind-of-a-later-release"]': b"{}",
         "[" * 100_000: b"{}", '["start","live"]': b"{", "no key": b"{}", "[]": b"{}", "5": b"{}", '["owner","x"]': None,
     })  # fmt: skip
@@ -81,5 +82,5 @@ def test_waiting_ends_with_what_is_read_with_the_job_and_with_patience() -> None
 )
 def test_a_start_that_no_job_writes_is_left_out(wrong: dict[str, object]) -> None:
     state, start = JobState(), new_start("live", ID, {CONFIGS: {0: 1}}, "it was reset")
-    state.take({start.key: json.dumps(json.loads(start.model_dump_json()) | wrong).encode()})
+    state.take({start.key: json.dumps(json.loads(encode_whole(start)) | wrong).encode()})
     assert state.starts == {}

@@ -13,6 +13,7 @@ from record_bytes import config_record, connection_record, setting
 
 from clientscope.findings.conditions import Conditions
 from clientscope.model.client_key import client_key
+from clientscope.model.codec import encode_whole
 from clientscope.model.enums import Kind
 from clientscope.profiles import Thresholds
 from streaming import clients_seen
@@ -53,7 +54,7 @@ class Topics:
 
     def stop(self) -> None:
         records = clients_seen.records(self.job.kept.seen(), self.now + self.wrong_ms)
-        self.noted.take({each.key: each.model_dump_json().encode() for each in records})
+        self.noted.take({each.key: encode_whole(each) for each in records})
 
     def push(self, connection: int, instance: int | None, principal: str | None = "User:a", **fields: Any) -> str:
         """A client pushes; returns its record's key."""
