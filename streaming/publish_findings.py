@@ -142,7 +142,7 @@ class FindingsPublisher:
                 continue
             with suppress(RecordError):
                 status = decode(ProcessStatus, value)
-                alerts = int(status.figures.get("given_up", 0))
+                alerts = status.figures.get("given_up", 0)
                 if status.condition != "stopped" and self._given_up.get(key) != alerts:  # it is written every few seconds
                     self._conditions.report(given_up_alerts(status.id, alerts, status.reason, status.told_ms))
                     self._given_up[key] = alerts

@@ -29,11 +29,11 @@ class JobStatus:
     def now(self) -> Iterator[ProcessStatus]:
         """How all of it is."""
         problems = [each.problem for each in self._watched if each.problem]
-        memory: dict[str, int | float] = {"python_memory_mib": self._metrics.python_bytes // 2**20}
+        memory: dict[str, int] = {"python_memory_mib": self._metrics.python_bytes // 2**20}
         yield self._status("stream", socket.gethostname(), "warn" if problems else "ok", "; ".join(problems), memory)
         for each in self._watched:
             lag = self._metrics.lag(each.name)
-            figures: dict[str, int | float] = {"restarts": each.restarts}
+            figures: dict[str, int] = {"restarts": each.restarts}
             if each.name == "live" and self._metrics.is_catching_up:
                 figures["catching_up"] = 1
             condition: Condition = "failed" if each.problem else "ok" if each.begun else "starting"
@@ -41,7 +41,7 @@ class JobStatus:
             yield replace(status, lag_records=lag.records, lag_ms=lag.ms, last_record_ms=lag.last_read_ms)
 
     def _status(
-        self, kind: Literal["stream", "query"], name: str, condition: Condition, reason: str, figures: dict[str, int | float]
+        self, kind: Literal["stream", "query"], name: str, condition: Condition, reason: str, figures: dict[str, int]
     ) -> ProcessStatus:
         return ProcessStatus(
             kind=kind,

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from clientscope.model.fields import READ, ShownName
+from clientscope.model.fields import READ, Id32, ShownName
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +34,7 @@ class Client:
 
     key: Annotated[ShownName, _KEY] = ""
     cluster: ShownName = ""
-    broker: int | None = None
+    broker: Id32 | None = None
     gateway: ShownName | None = None
     address: ShownName = ""
     principal: ShownName | None = None

@@ -11,6 +11,7 @@ from dataclasses import fields
 from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
+from pydantic_core import SchemaValidator
 
 from clientscope.errors import RecordError
 
@@ -28,7 +29,18 @@ def adapter(record_class: type[Record]) -> TypeAdapter[Record]:
     """What reads and writes records of a class; made once in each process."""
     if (known := _adapters.get(record_class)) is None:
         known = _adapters[record_class] = TypeAdapter(record_class)
+        known.validator = SchemaValidator(_ending_at_first_wrong_item(known.core_schema))
     return known
+
+
+def _ending_at_first_wrong_item(schema: Any) -> Any:
+    """A schema by which a list or an object isn't read on behind a wrong item: a record of one MB has errors of a gigabyte."""
+    if isinstance(schema, list):
+        return [_ending_at_first_wrong_item(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    made = {name: _ending_at_first_wrong_item(part) for name, part in schema.items()}
+    return {**made, "fail_fast": True} if made.get("type") in ("tuple", "dict") else made
 
 
 def encode(record: Any) -> bytes:

@@ -33,7 +33,8 @@ Int32 = Annotated[int, Field(ge=-(2**31), le=2**31 - 1)]
 Id32 = Annotated[int, Field(ge=0, le=2**31 - 1)]
 Id64 = Annotated[int, Field(ge=0, le=2**63 - 1)]
 Count = Id64
-Ms = Annotated[int, Field(ge=-(2**63), le=2**63 - 1)]
+Int64 = Annotated[int, Field(ge=-(2**63), le=2**63 - 1)]
+Ms = Int64
 """Since the epoch, by a clock that may be wrong by any time."""
 ShownMs = Annotated[int, Field(ge=0, le=253_402_300_799_999)]
 """Since the epoch, up to the year 9999: what a date can be made of."""

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from clientscope.model.fields import READ, Count, Sentence, ShownMs, ShownName, Version
+from clientscope.model.fields import READ, Count, Id32, Int32, Int64, Sentence, ShownMs, ShownName, Version
 
 Condition = Literal["ok", "starting", "warn", "failed", "stopped"]
 """``stopped``: it was stopped on request.  A process that falls silent without it is stale, and readers report that."""
@@ -47,7 +47,7 @@ class ProcessStatus:
     lag_records: Count | None = None
     lag_ms: Count | None = None
     last_record_ms: ShownMs | None = None
-    figures: Annotated[dict[ShownName, int | float], Field(max_length=50)] = field(default_factory=dict)
+    figures: Annotated[dict[ShownName, Int64], Field(max_length=50)] = field(default_factory=dict)
 
     @property
     def key(self) -> bytes:
@@ -74,14 +74,14 @@ class BrokerStatus:
     kind: Literal["broker"] = "broker"
     id: ShownName
     cluster: ShownName
-    broker: int
+    broker: Id32
     host: ShownName = ""
     port: Annotated[int, Field(ge=0, le=65_535)] = 0
     rack: ShownName = ""
     software_name: ShownName = ""
     software_version: ShownName = ""
     source: ShownName = "unknown"
-    apis: Annotated[dict[ShownName, tuple[int, int]], Field(max_length=500)] = field(default_factory=dict)
+    apis: Annotated[dict[ShownName, tuple[Int32, Int32]], Field(max_length=500)] = field(default_factory=dict)
     reason: Sentence = ""
     gateway: ShownName = ""
     told_ms: ShownMs

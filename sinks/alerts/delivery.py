@@ -220,7 +220,7 @@ class Deliveries:
             last_record_ms=max((each.newest_ms for each in self.every if each.newest_ms is not None), default=None),
             figures={
                 "undelivered_findings": sum(each.undelivered() for each in self.every),
-                "oldest_undelivered_seconds": round(max((each.oldest_s() for each in self.every), default=0.0), 1),
+                "oldest_undelivered_seconds": round(max((each.oldest_s() for each in self.every), default=0.0)),
             },
         )
         for each in self.every:

@@ -7,6 +7,7 @@ import pkgutil
 import re
 import runpy
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -116,3 +117,17 @@ def test_no_advice_recommends_what_another_rule_finds() -> None:
     for rule in EVERY_RULE:
         advice = f"{rule.use_instead} {' '.join(rule.messages)}"
         assert not re.search(r"acks=[01]\b", advice), rule.code
+
+
+def _numbers(schema: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(schema, dict) and schema.get("type") in ("integer", "number"):
+        yield schema
+    for part in schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else ():
+        yield from _numbers(part)
+
+
+def test_every_number_of_every_topic_is_whole_and_bounded() -> None:
+    module = runpy.run_path(str(ROOT / "docs" / "make" / "schemas.py"))
+    numbers = [number for topic in module["VALUES"] for number in _numbers(module["schema"](topic))]
+    assert len(numbers) > 100
+    assert all(each["type"] == "integer" and ("const" in each or {"minimum", "maximum"} <= each.keys()) for each in numbers)
