@@ -78,7 +78,8 @@ class Gauges:
                 # Names from the key: those of a value are cleaned when it is read.
                 cluster, broker, gateway, *names = read_key(_KEY, key)
                 if names:
-                    series.setdefault((cluster, broker, gateway), []).append((series_key(*names), decode(Gauge, text)))
+                    value = decode(Gauge, text)
+                    series.setdefault((cluster, broker, gateway), []).append((series_key(*names), value))
                 else:
                     rows[cluster, broker, gateway] = decode(GatewayGauge, text)
             except RecordError:
