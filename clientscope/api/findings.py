@@ -119,7 +119,7 @@ class ResultRow(Client):
     listener: ShownName
     security_protocol: ShownName
     origin: Origin
-    application: str
+    application: ShownName
     setting_count: int
     redacted_count: int
     rules: list[Annotated[Verdict, AfterValidator(_shown)]]

@@ -9,6 +9,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import TypeAlias
 
+from clientscope.clock import FUTURE_MS, clamped
 from clientscope.model.codec import encode_whole
 from clientscope.model.connection import ClientConnectionRecord
 from clientscope.model.enums import Kind
@@ -20,8 +21,6 @@ from streaming.gauges.series import Beyond, KnownCount, SeriesTable, names
 
 MINUTE_MS = 60_000
 _BETWEEN_SAMPLES_MS = 1_000
-_FUTURE_MS = 5 * MINUTE_MS
-_PAST_MS = 24 * 60 * MINUTE_MS
 
 Changes: TypeAlias = dict[str, bytes | None]
 Appended: TypeAlias = Callable[[int, int], float]
@@ -177,7 +176,7 @@ class GatewaySeries:
             closed=record.closed,
             heartbeat_interval_ms=record.heartbeat_interval_ms,
             host=record.host,
-            clock_skew_minutes=round(skew_ms / MINUTE_MS) if abs(skew_ms) > _FUTURE_MS else 0,
+            clock_skew_minutes=round(skew_ms / MINUTE_MS) if abs(skew_ms) > FUTURE_MS else 0,
             epoch=self._process.epoch,
             sequence=record.sequence - record.heartbeat_part,
             timestamp_ms=appended_ms,
@@ -204,8 +203,3 @@ class GatewaySeries:
                 timestamp_ms=count.timestamp_ms,
             )
         )
-
-
-def clamped(timestamp_ms: int, appended_ms: int) -> int:
-    """A gateway's time, or Kafka's where the former can't be right: five minutes ahead of it, or a day behind (F29)."""
-    return timestamp_ms if appended_ms - _PAST_MS <= timestamp_ms <= appended_ms + _FUTURE_MS else appended_ms

@@ -6,11 +6,13 @@ opened lately.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Mapping
 from functools import lru_cache
 
 from clientscope.api.clients import ConnectionRow
 from clientscope.model.connection import Passed
+from clientscope.model.gauge import GatewayKey
 from clientscope.profiles.owners import NO_OWNERS, Owners
 from clientscope.query import library_of, version_order
 from sinks.dashboard.rows.judging import Judging
@@ -34,6 +36,9 @@ _OWNERS_KEPT = 20_000
 Shape = tuple[str | int | None, ...]
 """What a client shares with many: the columns of ``shapes`` up to its owner."""
 
+_SHAPES_AT = "(SELECT id FROM shapes WHERE (cluster, broker, gateway) = (?, ?, ?))"
+_LOST = "SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]') FROM json_each(?)"
+
 _OPENED = "(SELECT count(*) FROM connections WHERE client = clients.id AND opened_ms >= ?)"
 """How many connections a client opened since a time."""
 
@@ -49,39 +54,39 @@ class Writing:
         self.judging = Judging(database)
         self._database = database
         self._shapes: dict[Shape, int] = {}
-        self._lost: set[str] = set()
+        self._lost: set[GatewayKey] = set()
         self._clients = 0
         """The highest number of a client."""
         self._minute = 0
-        """The newest one in which a connection opened, or the present one."""
+        """The newest one of which anything has come, or the present one; by Kafka's clock, since a gateway's may be wrong."""
         self._closings = self._written = 0
         """How many closings there were, and how many of them are in the tables."""
         self._opened: dict[int, ConnectionRow] = {}
         self._closed: dict[int, tuple[int | None, int | None]] = {}
         """Row → when it was closed, and which closing that was; None for want of room."""
-        self._traffic: dict[str, tuple[Mapping[str, Passed], int]] = {}
+        self._traffic: dict[GatewayKey, tuple[Mapping[str, Passed], int]] = {}
+        self._newest_ms = 0
 
-    def open(self, row: int, opened: ConnectionRow) -> None:
+    def open(self, row: int, opened: ConnectionRow, arrived_ms: int) -> None:
         """A connection is there, or in place of what was row ``row``.  Numbers of rows rise, and none is used again."""
         self._opened[row] = opened
+        self._newest_ms = max(self._newest_ms, arrived_ms)
 
     def close(self, row: int, at_ms: int | None) -> None:
         """A connection was closed at this time, and with its last one the client is gone; or, without a time, there is no room for it."""
         self._closings += at_ms is not None
         self._closed[row] = at_ms, None if at_ms is None else self._closings
 
-    def traffic(self, gateway: str, rates: Mapping[str, Passed], at_ms: int) -> None:
+    def traffic(self, gateway: GatewayKey, rates: Mapping[str, Passed], at_ms: int) -> None:
         """Notes what a gateway has measured: bytes per second of its clients by their keys; the others were idle."""
         self._traffic[gateway] = rates, at_ms
 
-    def lose_gateway(self, gateway: str, lost: bool) -> None:
+    def lose_gateway(self, gateway: GatewayKey, lost: bool) -> None:
         """Hides the connected clients of a gateway that is lost, or shows them again."""
         (self._lost.add if lost else self._lost.discard)(gateway)
-        self._database.run(
-            f"UPDATE clients SET away = ? WHERE away <> {GONE} AND shape IN (SELECT id FROM shapes WHERE gateway = ?)", lost, gateway
-        )
+        self._database.run(f"UPDATE clients SET away = ? WHERE away <> {GONE} AND shape IN {_SHAPES_AT}", lost, *gateway)
 
-    def forget_gateway(self, gateway: str) -> None:
+    def forget_gateway(self, gateway: GatewayKey) -> None:
         """Its connections have been closed; whatever comes under its name isn't hidden."""
         if gateway in self._lost:
             self.lose_gateway(gateway, False)
@@ -113,7 +118,7 @@ class Writing:
             self._database.many(
                 "UPDATE connections SET open = 0, closed_ms = ?, closing = ? WHERE id = ?", ((*end, row) for row, end in closed.items())
             )
-            newest = max((each.opened_ms for each in opened.values() if each.opened_ms is not None), default=0) // _MINUTE_MS
+            newest = self._newest_ms // _MINUTE_MS
             is_later, self._minute = newest > self._minute, max(newest, self._minute)
             self._sum_up({*numbers.values(), *(client for (client,) in rows)})
             if is_later:
@@ -123,11 +128,9 @@ class Writing:
         self._written = self._closings
         self.judging.has_clients = self._clients > 0
 
-    def _measure(self, gateway: str, rates: Mapping[str, Passed], at_ms: int) -> None:
+    def _measure(self, gateway: GatewayKey, rates: Mapping[str, Passed], at_ms: int) -> None:
         self._database.run(
-            "UPDATE clients SET bytes_in = 0, bytes_out = 0 WHERE bytes_in + bytes_out > 0"
-            " AND shape IN (SELECT id FROM shapes WHERE gateway = ?)",
-            gateway,
+            f"UPDATE clients SET bytes_in = 0, bytes_out = 0 WHERE bytes_in + bytes_out > 0 AND shape IN {_SHAPES_AT}", *gateway
         )
         self._database.many(
             f"UPDATE clients SET bytes_in = ?, bytes_out = ?, active_ms = ? WHERE key = ? AND away <> {GONE}",
@@ -167,8 +170,9 @@ class Writing:
         self._database.run(
             "UPDATE clients SET (since_ms, since_exact) = (SELECT ifnull(opened_ms, seen_ms), opened_ms IS NOT NULL FROM connections"
             " WHERE client = clients.id AND open ORDER BY seen_ms, connection LIMIT 1),"
-            f" away = (SELECT gateway IN {LISTED} FROM shapes WHERE id = shape) WHERE id IN {LISTED} AND connections > 0",
-            listed(self._lost),
+            f" away = (SELECT (cluster, broker, gateway) IN ({_LOST}) FROM shapes WHERE id = shape)"
+            f" WHERE id IN {LISTED} AND connections > 0",
+            json.dumps(list(self._lost)),
             ids,
         )
         self._database.run(

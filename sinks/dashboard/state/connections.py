@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from clientscope.api.clients import ConnectionRow
 from clientscope.api.overview import GatewayStatus
+from clientscope.clock import clamped
 from clientscope.fair_share import HeldEntry, beyond
 from clientscope.model.client_key import Tenant, tenant_of
 from clientscope.model.codec import decode
@@ -83,7 +84,7 @@ class ConnectionTable:
         for key, process in self._presence.processes.items():
             if process.gone_ms is None and now_ms > process.due_ms():
                 self._presence.lose(process, now_ms)
-                self.writing.lose_gateway(key[2], True)
+                self.writing.lose_gateway(key, True)
                 changed = True
         late = {key for key, process in self._presence.processes.items() if now_ms > process.due_ms(2)}
         changed |= late != self._late
@@ -118,7 +119,7 @@ class ConnectionTable:
             self.minutes.left(key, arrived_ms)
             return not was_gone
         if was_gone and process.gone_ms is None:
-            self.writing.lose_gateway(key[2], False)
+            self.writing.lose_gateway(key, False)
         if (parts := process.parts.add(first, record.heartbeat_part, record.heartbeat_parts, _counts(record))) is not None:
             self.minutes.counted(key, sum(parts, Counter()), record.heartbeat_interval_ms, arrived_ms)
         process.parts.forget_oldest()
@@ -134,7 +135,7 @@ class ConnectionTable:
                 client = known[1][1]
                 before = rates.get(client, (0, 0))
                 rates[client] = before[0] + bytes_in, before[1] + bytes_out
-        self.writing.traffic(process.key[2], rates, arrived_ms)
+        self.writing.traffic(process.key, rates, arrived_ms)
         was_busy = process.key in self._busy
         (self._busy.add if rates else self._busy.discard)(process.key)
         return was_busy or bool(rates)
@@ -145,14 +146,15 @@ class ConnectionTable:
         self.minutes.closed(arrived_ms)
         known = process.open.pop(record.connection, None)
         if known is not None:
-            self._gone(known[1], int(record.timestamp_ms))
+            self._gone(known[1], clamped(record.timestamp_ms, arrived_ms))
         return known is not None
 
     def _upsert(self, process: GatewayProcess[_Open], record: ClientConnectionRecord, arrived_ms: int) -> bool:
         number = record.connection
         if not process.takes(number, record.sequence):
             return False
-        opened_ms = int(record.timestamp_ms) if record.kind == Kind.OPENED else None
+        at_ms = clamped(record.timestamp_ms, arrived_ms)
+        opened_ms = at_ms if record.kind == Kind.OPENED else None
         if opened_ms is not None:
             self.minutes.opened(arrived_ms)
         tenant = tenant_of(_optional(record.principal), clean(record.address))
@@ -163,7 +165,7 @@ class ConnectionTable:
                 return False
             self._held += 1
             self._rows += 1
-            row, seen_ms = self._rows, int(record.timestamp_ms)
+            row, seen_ms = self._rows, at_ms
         else:
             row, _, opened_before_ms, seen_ms, tenant_before = known[1]
             opened_ms = opened_before_ms if opened_ms is None else opened_ms
@@ -174,7 +176,7 @@ class ConnectionTable:
         process.open[number] = record.sequence, new
         if known is not None and known[1] == new:
             return False
-        self.writing.open(row, opened)
+        self.writing.open(row, opened, arrived_ms)
         return True
 
     def _make_room(self, tenant: Tenant) -> bool:
@@ -205,7 +207,7 @@ class ConnectionTable:
             self._gone(known, int(at_ms))
         self._late.discard(process.key)
         self._busy.discard(process.key)
-        self.writing.forget_gateway(process.key[2])
+        self.writing.forget_gateway(process.key)
 
 
 def _counts(record: ClientConnectionRecord) -> Counter[Version]:

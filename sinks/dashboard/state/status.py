@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from clientscope.api.clients import ApiRange, BrokerItem, Difference, RangeAt
 from clientscope.api.overview import ProcessHealth
 from clientscope.catalog.releases import api_name
+from clientscope.errors import RecordError
 from clientscope.model.codec import decode, read_key
 from clientscope.model.status import STALE_AFTER, BrokerStatus, ProcessStatus
 from clientscope.query import BROKERS, Query, matches
@@ -46,6 +47,8 @@ class StatusTable:
             self.dropped["status"] += 1
             return False
         status = decode(BrokerStatus, value) if kind == "broker" else decode(ProcessStatus, value)
+        if status.kind != kind:
+            raise RecordError("key")
         self._told[key] = status, arrived_ms
         return True
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from page_state import NOW_MS, beat, live, opened
 from record_bytes import connection_record
@@ -86,3 +88,30 @@ def test_a_gateway_that_was_lost_comes_back_in_a_new_epoch(first_lost: bool) -> 
     state.apply([opened(0, epoch=2, at_ms=NOW_MS + 600_000)])
     (client,) = state.clients(5).items
     assert (client.connections, client.since_ms) == (1, NOW_MS + 600_000)
+
+
+@pytest.mark.parametrize("other", [{"cluster": "c2"}, {"broker": 2}])
+def test_gateways_of_one_id_at_two_brokers_or_clusters_are_two(other: dict[str, Any]) -> None:
+    state, at_ms = State(), NOW_MS
+    first: dict[str, Any] = {}
+    second = other
+    state.apply([opened(1, at_ms=at_ms, client_id="one", **first), opened(1, at_ms=at_ms, client_id="two", **second)])
+    state.apply([beat(2, at_ms=at_ms, **first), beat(2, at_ms=at_ms, **second)])
+    state.live()
+    for of, rate in ((first, 100), (second, 7)):
+        state.apply([opened(3, kind=Kind.TRAFFIC, at_ms=at_ms, connection=-1, traffic=((1, rate, rate),), measured_ms=1_000, **of)])
+    assert {each.client_id: each.bytes_in_per_second for each in state.clients(9).items} == {"one": 100, "two": 7}
+    for number in range(4, 13):
+        at_ms += 5_000
+        state.apply([beat(number, at_ms=at_ms, **second)])
+        state.tick(at_ms)
+    assert [each.client_id for each in state.clients(9).items] == ["two"], "the other's gateway is silent"
+    state.apply([beat(13, at_ms=at_ms, epoch=9, **second)])
+    assert state.clients(9).items == [], "a new process at one shows nobody of the other's"
+
+
+def test_f29_a_gateway_whose_clock_is_ahead_takes_no_opening_from_clients_of_others() -> None:
+    state = live(*(opened(number, at_ms=NOW_MS, timestamp_ms=NOW_MS, client_id="storm") for number in range(2, 62)))
+    state.apply([opened(1, at_ms=NOW_MS, timestamp_ms=2**62, client_id="calm", gateway="ahead")])
+    state.tick(NOW_MS)
+    assert {each.client_id: each.opened_per_minute for each in state.clients(9).items} == {"storm": 12.0, "calm": 0.2}

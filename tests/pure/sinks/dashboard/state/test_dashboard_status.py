@@ -58,6 +58,7 @@ def test_a_stopped_process_is_not_stale_and_a_tombstone_removes_it() -> None:
         (b'["query","a"]', b"[]"),
         (b'["query","a"]', b'{"kind":"query"}'),
         (b'["broker","a"]', b'{"kind":"broker","id":"a","apis":{"0":[1]}}'),
+        (b'["query","a"]', b'{"kind":"receiver","id":"a","condition":"ok","started_ms":1,"told_ms":1,"interval_ms":5000}'),
         (b"x" * 9_000, b"{}"),
     ],
 )
