@@ -6,7 +6,7 @@ MINOR := 'import sys; print("%d.%d" % sys.version_info[:2])'
 SPARKS := 3.5 4.0 4.1
 CHROMIUM := $(firstword $(wildcard /usr/bin/chromium /usr/bin/chromium-browser /usr/bin/google-chrome))
 
-.PHONY: sparks fuzzer test-sparks faketime help demo fixtures screenshots docs docs-rules test test-pure test-pythons test-pythons-short test-real test-faults test-matrix test-turn mutants check check-page format-page test-long test-soak test-backlog bench-guard bench-client bench-gateway bench-lint bench-addresses bench-telemetry bench-request-settings bench-hostile bench-policy bench-decode bench-rules bench-findings bench-gauges bench-quality bench-history bench-page bench-browser bench-stream bench-restart bench-xray bench-first-report class-data lock clean venv java chromium prometheus
+.PHONY: sparks fuzzer test-sparks faketime help demo fixtures screenshots docs docs-rules test test-pure test-pythons test-pythons-short test-real test-faults test-matrix test-turn mutants check check-page format-page test-long test-soak test-backlog bench-guard bench-client bench-gateway bench-lint bench-addresses bench-telemetry bench-request-settings bench-hostile bench-policy bench-decode bench-rules bench-findings bench-gauges bench-quality bench-history bench-past bench-page bench-browser bench-stream bench-restart bench-xray bench-first-report class-data lock clean venv java chromium prometheus
 help:            ## what there is
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1\t/' | expand -t 24
 
@@ -80,6 +80,8 @@ bench-quality: venv  ## what samples held against Great Expectations cost beside
 	@$(BIN)/python -m bench.quality $(ARGS)
 bench-history: venv  ## what a batch of history costs (a minute)
 	@$(BIN)/python -m bench.history $(ARGS)
+bench-past: venv  ## questions to a month of history with 100,000 clients (two minutes)
+	@$(BIN)/python -m bench.past $(ARGS)
 bench-page: venv  ## what the page's lists cost the server with 100,000 connections and 1,000 changes a second (three minutes)
 	@$(BIN)/python -m bench.page $(ARGS)
 bench-browser: venv chromium  ## how soon the page shows what was asked for, and what it holds after ten minutes, in a real browser (14 minutes)

@@ -18,14 +18,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from clientscope.catalog.configs import Type
 from clientscope.catalog.value_states import ValueState
 from clientscope.digest import DigestKey
 from clientscope.errors import RecordError
 from clientscope.model.codec import decode
 from clientscope.model.connection import ClientConnectionRecord, SeriesCount
 from clientscope.model.push import Push
-from clientscope.model.setting import Redaction, TypeName
+from clientscope.model.setting import TYPE_NUMBERS, Redaction, TypeName
 from clientscope.policy.redaction import ClientNames, JudgedRecord, judged_record
 
 Record = TypeVar("Record")
@@ -182,7 +181,6 @@ def _columns(records: Sequence[object], errors: Sequence[str | None], of: pa.Str
 
 _KEY, _VALUE, _TYPE = map(attrgetter, ("key", "value", "type"))
 _STATES = {state.name.lower(): int(state) for state in ValueState}
-_TYPES: dict[str | None, int] = {None: int(Type.STRING), **{kind.name.lower(): int(kind) for kind in Type}}
 
 
 def _configs(judged: Sequence[JudgedRecord | None]) -> pa.ListArray:
@@ -220,7 +218,7 @@ def _configs(judged: Sequence[JudgedRecord | None]) -> pa.ListArray:
         "config_key": pa.array(keys, pa.string()),
         "config_value": texts,
         "value_state": pa.array(states),
-        "config_type": pa.array(np.fromiter(map(_TYPES.__getitem__, types), np.int8, len(types))),
+        "config_type": pa.array(np.fromiter(map(TYPE_NUMBERS.__getitem__, types), np.int8, len(types))),
         "is_default": pa.array(np.fromiter(defaults, np.bool_, len(defaults))),
         "value_digest": pa.array(digests, pa.binary()),
         "value_length": pa.array(lengths),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated, Literal, cast
+from typing import Annotated, Literal, cast, get_args
 
 from pydantic import AfterValidator, Field
 
@@ -34,8 +35,8 @@ Reason = Literal[
 
 Key = Annotated[str, Field(min_length=1)]
 
-_STRING = 1
-"""Ordinal of STRING in Kafka's ConfigDef.Type."""
+TYPE_NUMBERS: Mapping[TypeName | None, int] = {None: 1, **{name: number for number, name in enumerate(get_args(TypeName))}}
+"""Ordinals of Kafka's ConfigDef.Type; where it isn't said, it is a string."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +86,7 @@ def shown_setting(setting: Setting) -> Setting:
     """A setting of a finding or a result without what must not be shown: other programs may write to their topics."""
     key, value, why, note = sensitive.shown_key(setting.key), setting.value, setting.redacted, setting.note
     if value is not None:
-        state = sensitive.reason(setting.key, value, _STRING)
+        state = sensitive.reason(setting.key, value, TYPE_NUMBERS[setting.type])
         if why is None and state is not ValueState.PRESENT:
             why = Redaction(reason_name(state), len(value.encode("utf-8", "replace")))
     if note is not None:

@@ -8,18 +8,16 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, get_args, overload
 
-from clientscope.catalog.configs import Type
 from clientscope.catalog.known_keys import is_custom
 from clientscope.catalog.sensitive import Tier, is_credential, reason, tier, under_hidden_key
 from clientscope.catalog.sensitive_names import FIELDS, LEAKED_AS, hidden_name, judge_key_text, judge_name
 from clientscope.catalog.value_states import ValueState
 from clientscope.digest import DigestKey
 from clientscope.model.push import Push
-from clientscope.model.setting import Redaction, Setting, TypeName, reason_name
+from clientscope.model.setting import TYPE_NUMBERS, Redaction, Setting, TypeName, reason_name
 from clientscope.policy.interface import ClientConfig
 
 _TYPES: tuple[TypeName, ...] = get_args(TypeName)
-_NUMBERS: dict[TypeName | None, int] = {None: int(Type.STRING), **{name: number for number, name in enumerate(_TYPES)}}
 _SETTINGS_REMEMBERED = 65_536
 _LONGEST_SETTING = 1_024
 """Characters of a setting that is remembered."""
@@ -132,7 +130,7 @@ def judged(setting: Setting, key: DigestKey | None, place: int, left: Left | Non
     Args:
         place: of the setting in its push, from 1; distinguishes keys that are redacted without a digest.
     """
-    value, said, of_type = setting.value or "", setting.redacted, _NUMBERS[setting.type]
+    value, said, of_type = setting.value or "", setting.redacted, TYPE_NUMBERS[setting.type]
     if said is not None:
         state, length = ValueState[said.reason.upper()], said.length
     else:
@@ -214,13 +212,13 @@ _SHORT_NUMBER = 9
 
 @lru_cache(maxsize=_SETTINGS_REMEMBERED)
 def _remembered(key: str, value: str, of_type: TypeName) -> bool:
-    return reason(key, value, _NUMBERS[of_type]) is ValueState.PRESENT  # also where its key may not be shown
+    return reason(key, value, TYPE_NUMBERS[of_type]) is ValueState.PRESENT  # also where its key may not be shown
 
 
 def tier_of(setting: Setting) -> Tier:
     """How bad it is that a setting was pushed whose value isn't there."""
     assert setting.redacted is not None
-    return tier(ValueState[setting.redacted.reason.upper()], setting.key, _NUMBERS[setting.type], setting.redacted.length)
+    return tier(ValueState[setting.redacted.reason.upper()], setting.key, TYPE_NUMBERS[setting.type], setting.redacted.length)
 
 
 def is_secret(setting: Setting) -> bool:

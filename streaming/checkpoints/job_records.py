@@ -20,13 +20,13 @@ from pydantic import Field
 from clientscope.clock import now_ms
 from clientscope.errors import RecordError
 from clientscope.model.codec import decode
-from clientscope.model.fields import READ, Count, Id32, Id64, Ms, ShownMs, Version
+from clientscope.model.fields import READ, Count, Id32, Id64, Ms, ShownMs, ShownName, Version
 from streaming.checkpoints.topics_now import Extents, Offsets
 
 log = logging.getLogger(__name__)
 
 
-OffsetsByTopic = dict[str, dict[int, Id64]]
+OffsetsByTopic = dict[str, dict[Id32, Id64]]
 """`streaming.checkpoints.topics_now.Offsets` in a record."""
 
 
@@ -62,7 +62,7 @@ class JobOwner(JobRecord):
 
     kind: ClassVar[str] = "owner"
     run: str
-    process: str
+    process: ShownName
     started_ms: ShownMs
     running: bool
 
@@ -89,7 +89,7 @@ class QueryStart(JobRecord):
     topic_ids: dict[str, str | None]
     offsets: OffsetsByTopic = field(default_factory=dict)
     lost: OffsetsByTopic = field(default_factory=dict)
-    reason: Annotated[str, Field(max_length=200)]
+    reason: ShownName
     at_ms: ShownMs
 
     @property
@@ -135,8 +135,8 @@ class QueryProgress(JobRecord):
     checkpoint: str
     batch: Count
     position: OffsetsByTopic
-    clientscope_version: str
-    spark_version: str
+    clientscope_version: ShownName
+    spark_version: ShownName
     at_ms: ShownMs
 
     @property
@@ -157,7 +157,7 @@ class Verdicts(JobRecord):
     kind: ClassVar[str] = "verdicts"
     judged_by: str
     topic_ids: dict[str, str | None]
-    begin: dict[int, Id64]
+    begin: dict[Id32, Id64]
 
     @property
     def place(self) -> tuple[str | int, ...]:

@@ -148,10 +148,8 @@ IDENTITY_COLUMNS = ", ".join(f'"{column}"' for column in SHOWN_AS)  # a comma be
 _NONE, _BETWEEN = "\x00", "\x1f"
 """Neither is in what may be shown."""
 
-_BROKERS = "string_agg(DISTINCT CAST(broker AS VARCHAR), ',') AS brokers"
 _AT = 'CAST("timestamp" AS BIGINT)'
 """In µs."""
-_OF_PROCESS = "cluster = its_cluster AND broker = its_broker AND gateway = its_gateway AND epoch = its_epoch"
 OF_CLIENTS = f"kind NOT IN ({', '.join(text(kind) for kind in sorted(OF_GATEWAYS))})"
 
 
@@ -172,21 +170,27 @@ def clients(tables: Tables, span: Span, owners: Owners = NO_OWNERS) -> pa.Table:
         NoAnswer: see `Tables.ask`; or there are more than `MOST_CLIENTS`.
     """
     known_ms = complete_ms(tables, span) or span.from_ms
+    to_us = 1000 * span.to_ms
+    at_first, at_last = (_not_closed(tables, each, known_ms) for each in (Span(span.from_ms, span.from_ms), span))
+    # By broker first: a set of brokers for each client would take more memory than all else.
     sql = f"""
         SELECT {IDENTITY_COLUMNS}, min(first) AS first, max(last) AS last, sum(ended) AS ended, sum(open) AS open,
-            string_agg(brokers, ',') AS brokers
+            string_agg(CAST(broker AS VARCHAR), ',') AS brokers
         FROM (
-            SELECT {IDENTITY_COLUMNS}, min({_AT}) AS first, max({_AT}) AS last,
-                count(*) FILTER (WHERE kind = '{Kind.CLOSED}') AS ended, 0 AS open,
-                count(*) FILTER (WHERE kind IN ('{Kind.CLOSED}', '{Kind.PRESENT}')) AS settled, {_BROKERS}
-            FROM connections WHERE {within(span, "timestamp")} AND {OF_CLIENTS} GROUP BY {IDENTITY_COLUMNS}
-            UNION ALL
-            SELECT {IDENTITY_COLUMNS}, min(until), max(until), 0, 0, 1, {_BROKERS}
-            FROM ({_not_closed(Span(span.from_ms, span.from_ms), known_ms)}) GROUP BY {IDENTITY_COLUMNS}
-            UNION ALL
-            SELECT {IDENTITY_COLUMNS}, min(until), max(until), count(*) FILTER (WHERE until < {1000 * span.to_ms}),
-                count(*) FILTER (WHERE until = {1000 * span.to_ms}), 1, {_BROKERS}
-            FROM ({_not_closed(span, known_ms)}) GROUP BY {IDENTITY_COLUMNS}
+            SELECT {IDENTITY_COLUMNS}, broker, min(first) AS first, max(last) AS last, sum(ended) AS ended, sum(open) AS open,
+                sum(settled) AS settled
+            FROM (
+                SELECT {IDENTITY_COLUMNS}, broker, {_AT} AS first, {_AT} AS last, CAST(kind = '{Kind.CLOSED}' AS INT) AS ended, 0 AS open,
+                    CAST(kind IN ('{Kind.CLOSED}', '{Kind.PRESENT}') AS INT) AS settled
+                FROM connections WHERE {within(span, "timestamp")} AND {OF_CLIENTS}
+                UNION ALL
+                SELECT {IDENTITY_COLUMNS}, broker, until AS first, until AS last, 0, 0, 1 FROM ({at_first})
+                UNION ALL
+                SELECT {IDENTITY_COLUMNS}, broker, until AS first, until AS last,
+                    CAST(until < {to_us} AS INT), CAST(until = {to_us} AS INT), 1
+                FROM ({at_last})
+            )
+            GROUP BY {IDENTITY_COLUMNS}, broker
         )
         GROUP BY {IDENTITY_COLUMNS} HAVING sum(settled) > 0 LIMIT {MOST_CLIENTS + 1}
     """  # noqa: S608 - numbers and times alone
@@ -196,48 +200,80 @@ def clients(tables: Tables, span: Span, owners: Owners = NO_OWNERS) -> pa.Table:
     return _shown(found, owners)
 
 
-def _processes(span: Span, known_ms: int) -> str:
-    """Until when each process of a gateway was there, by a span's end, as `clientscope.presence` has it: until its goodbye, until so many
-    heartbeats were missing, or until the next process's first record.
+MOST_PROCESSES = 20_000
+
+_Process = tuple[str, int, str, int, int]
+"""Of a gateway: cluster, broker, gateway, epoch, and until when it was there, in µs."""
+
+
+def _processes(tables: Tables, span: Span, known_ms: int) -> list[_Process]:
+    """The processes of gateways that were there in a span, until its end at most, as `clientscope.presence` has it: until their goodbye,
+    until so many heartbeats were missing, or until the next process's first record.
 
     Args:
         known_ms: until when history has everything: a heartbeat that may yet be written isn't missing.
+
+    Raises:
+        NoAnswer: see `Tables.ask`; or there are more than `MOST_PROCESSES`.
     """
-    return f"""
-        SELECT cluster AS its_cluster, broker AS its_broker, gateway AS its_gateway, epoch AS its_epoch,
-            least(
-                {1000 * span.to_ms},
-                CASE WHEN lost <= {1000 * known_ms} THEN lost END,
-                lead(first) OVER (PARTITION BY cluster, broker, gateway ORDER BY epoch)
-            ) AS until
-        FROM (
-            SELECT cluster, broker, gateway, epoch, min({_AT}) AS first,
-                coalesce(
-                    last_value({_AT} + {1000 * LOST_AFTER} * heartbeat_interval_ms ORDER BY sequence)
-                        FILTER (WHERE kind = '{Kind.HEARTBEAT}'),
-                    min({_AT}) + {1000 * LOST_AFTER * FIRST_INTERVAL_MS}
-                ) AS lost
-            FROM connections WHERE {_recorded(span)} GROUP BY cluster, broker, gateway, epoch
+    sql = f"""
+        SELECT * FROM (
+            SELECT cluster, broker, gateway, epoch,
+                least(
+                    {1000 * span.to_ms},
+                    CASE WHEN lost <= {1000 * known_ms} THEN lost END,
+                    lead(first) OVER (PARTITION BY cluster, broker, gateway ORDER BY epoch)
+                ) AS until
+            FROM (
+                SELECT cluster, broker, gateway, epoch, min({_AT}) AS first,
+                    coalesce(
+                        last_value({_AT} + {1000 * LOST_AFTER} * heartbeat_interval_ms ORDER BY sequence)
+                            FILTER (WHERE kind = '{Kind.HEARTBEAT}'),
+                        min({_AT}) + {1000 * LOST_AFTER * FIRST_INTERVAL_MS}
+                    ) AS lost
+                FROM connections WHERE {_recorded(span.from_ms, span.to_ms)} GROUP BY cluster, broker, gateway, epoch
+            )
         )
+        WHERE until >= {1000 * span.from_ms} LIMIT {MOST_PROCESSES + 1}
     """  # noqa: S608 - numbers and times alone
+    found = [cast(_Process, (*row.values(),)) for row in tables.ask("connections", sql).to_pylist()]
+    if len(found) > MOST_PROCESSES:
+        raise too_wide(f"there were more than {MOST_PROCESSES:,} processes of gateways")
+    return found
 
 
-def _recorded(span: Span) -> str:
+def _of(processes: list[_Process], columns: str, condition: str) -> str:
+    """A SELECT of records of these processes, which are named by ``process``, the place in their list, and were there ``until``."""
+    no_clusters: _Process = ("", 0, "", 0, 0)
+    rows = (
+        f"({number}, {text(cluster)}, {broker}, {text(gateway)}, {epoch}, {until})"
+        for number, (cluster, broker, gateway, epoch, until) in enumerate(processes or [no_clusters])
+    )
+    return f"""
+        SELECT {columns} FROM connections
+        JOIN (VALUES {", ".join(rows)}) AS processes (process, its_cluster, its_broker, its_gateway, its_epoch, until)
+            ON cluster = its_cluster AND broker = its_broker AND gateway = its_gateway AND epoch = its_epoch
+        WHERE {condition} AND {OF_CLIENTS}
+    """  # noqa: S608 - quoted above, numbers and times
+
+
+def _recorded(from_ms: int, to_ms: int) -> str:
     """The condition that a record may be of a connection that was open in a span."""
-    return within(Span(max(0, span.from_ms - RECORDED_EVERY_MS), span.to_ms), "timestamp")
+    return within(Span(max(0, from_ms - RECORDED_EVERY_MS), to_ms), "timestamp")
 
 
-def _not_closed(span: Span, known_ms: int) -> str:
+def _not_closed(tables: Tables, span: Span, known_ms: int) -> str:
     """A row for each connection that was open in a span, and when the span or its gateway's process ended: whose it was ``until`` then."""
+    processes = _processes(tables, span, known_ms)
+    first_ms = min((until for *_, until in processes), default=1000 * span.to_ms) // 1000
+    recorded = _recorded(first_ms, span.to_ms)
+    lately = f"{recorded} AND {_AT} >= until - {1000 * RECORDED_EVERY_MS} AND kind <> '{Kind.CLOSED}'"
+    newest = f"{_of(processes, 'process AS in_process, max(sequence) AS newest', recorded)} GROUP BY process, connection"
     return f"""
-        SELECT {IDENTITY_COLUMNS}, broker, until FROM (
-            SELECT {IDENTITY_COLUMNS}, broker, kind, until,
-                row_number() OVER (PARTITION BY cluster, broker, gateway, epoch, connection ORDER BY sequence DESC) AS age
-            FROM connections JOIN ({_processes(span, known_ms)}) ON {_OF_PROCESS}
-            WHERE {_recorded(span)} AND {OF_CLIENTS} AND until >= {1000 * span.from_ms} AND {_AT} >= until - {1000 * RECORDED_EVERY_MS}
-        )
-        WHERE age = 1 AND kind <> '{Kind.CLOSED}'
-    """  # noqa: S608 - numbers and times alone
+        SELECT * FROM ({newest})
+        RIGHT SEMI JOIN ({_of(processes, f"{IDENTITY_COLUMNS}, broker, until, process, sequence", lately)})
+            ON process = in_process AND sequence = newest
+    """  # noqa: S608 - quoted above, numbers and times
 
 
 def page(found: pa.Table, q: str, sort: str, offset: int, limit: int, now_ms: int) -> Json:
@@ -360,18 +396,17 @@ def lifetimes(tables: Tables, span: Span) -> pa.Table:
     """
     step_us, from_us = 1000 * step_of(span), 1000 * span.from_ms
     begin = points(span, step_of(span)).start * 1000 // step_us
+    processes = _processes(tables, span, complete_ms(tables, span) or span.from_ms)
+    recorded = _recorded(span.from_ms, span.to_ms)
     ended = f"CASE WHEN is_closed OR last < until - {1000 * RECORDED_EVERY_MS} THEN last ELSE greatest(last, until - 1) END"
+    summed = f"max(sequence) AS newest, min({_AT}) AS first, max({_AT}) AS last, bool_or(kind = '{Kind.CLOSED}') AS is_closed"
+    each = f"{_of(processes, f'process AS in_process, {summed}', recorded)} GROUP BY process, connection"
     sql = f"""
         SELECT {IDENTITY_COLUMNS}, first, last, count(*) AS connections FROM (
             SELECT {IDENTITY_COLUMNS}, greatest(first, {from_us}) / {step_us} - {begin} AS first, {ended} / {step_us} - {begin} AS last
-            FROM connections
-            JOIN (
-                SELECT cluster AS in_cluster, broker AS at_broker, gateway AS at_gateway, epoch AS in_epoch, max(sequence) AS newest,
-                    min({_AT}) AS first, max({_AT}) AS last, bool_or(kind = '{Kind.CLOSED}') AS is_closed
-                FROM connections WHERE {_recorded(span)} AND {OF_CLIENTS} GROUP BY cluster, broker, gateway, epoch, connection
-            ) ON cluster = in_cluster AND broker = at_broker AND gateway = at_gateway AND epoch = in_epoch AND sequence = newest
-            JOIN ({_processes(span, complete_ms(tables, span) or span.from_ms)}) ON {_OF_PROCESS}
-            WHERE {_recorded(span)} AND {OF_CLIENTS} AND {ended} >= {from_us}
+            FROM ({each}) JOIN ({_of(processes, f"{IDENTITY_COLUMNS}, until, process, sequence", recorded)})
+                ON process = in_process AND sequence = newest
+            WHERE {ended} >= {from_us}
         )
         GROUP BY {IDENTITY_COLUMNS}, first, last LIMIT {MOST_LIFETIMES + 1}
     """  # noqa: S608 - numbers and times alone

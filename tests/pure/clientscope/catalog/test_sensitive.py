@@ -376,6 +376,7 @@ def test_a_setting_of_a_record_that_somebody_else_wrote_is_read_without_its_secr
     assert shown_setting(Setting("sasl.password = hunter2", "x")) == Setting("[redacted]", redacted=Redaction("value_shape", 1))
     assert shown_setting(Setting("password=hunter2")).key == "[redacted]"
     assert shown_setting(Setting("acks", "all", note="use sasl.password=hunter2-canary")) == Setting("acks", "all")
+    assert shown_setting(Setting("linger.ms", "hunter2", type="password")).value is None, "as where it was pushed"
     assert shown_setting(Setting("acks", "all", note="not since 4.0.0")).note == "not since 4.0.0"
     why = Redaction("key_infix", 3)
     assert shown_setting(Setting("acks", "all", redacted=why)) == Setting("acks", redacted=why)

@@ -348,7 +348,8 @@ def test_f25_values_of_an_earlier_or_a_later_release_are_gone_on_with_and_what_i
     broken = {
         key(("a", "1")): b"[]", key(("b", "1")): b"{", key(("c", "1")): json.dumps({**fields, "epoch": "1"}).encode(),
         key(("e", "1")): json.dumps({**fields, "listener": None}).encode(),
-        key(("d", "1")): json.dumps({name: value for name, value in fields.items() if name != "connections"}).encode(), "x": b"{}", '["c",9,"g","L","j","1"]': b"null",
+        key(("d", "1")): json.dumps({name: value for name, value in fields.items() if name != "connections"}).encode(), "x": b"{}",
+        '["c",9,"g","L","j","1"]': b"null",
     }  # fmt: skip
     values = {key(JAVA): earlier, key(GO): later, '["c",1,"g"]': of_gateway}
     gauges = Gauges({**broken, **{name: json.dumps(value).encode() for name, value in values.items()}}, now=0)

@@ -1,4 +1,4 @@
-"""sinks/dashboard/past/clients: clients that were connected in a period, searched by the page's grammar."""
+"""sinks/dashboard/past/connections: clients that were connected in a period, searched by the page's grammar."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from past_tables import DAY_MS, HOUR_MS, MINUTE_MS, NOW_MS, append, connection, heartbeat
 
@@ -86,8 +86,9 @@ STEPS = st.sampled_from(["opens", "opens", "closes", "restarts", "leaves", "beat
 
 
 @settings(max_examples=25, deadline=None)
+@example([("opens", 0, 1), ("beats", 0, 20), ("restarts", 0, 1), ("beats", 0, 20), ("opens", 1, 1)])
 @given(st.lists(st.tuples(STEPS, st.integers(0, 1), st.sampled_from([1, 20, 29, 89, 91, 400])), min_size=5))
-def test_who_was_there_until_when_is_as_gauges_findings_and_the_page_have_it(
+def test_who_was_there_until_when_is_as_gauges_and_the_page_have_it(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, int, int]]
 ) -> None:
     rows, at_ms, until = [], NOW_MS - DAY_MS, dict[str, tuple[int, bool]]()
