@@ -1,7 +1,7 @@
 """Judgement of one setting: whether it may be stored, and how severe it is that it was pushed.
 
-The data are in ``sensitive_keys``, ``sensitive_values`` and, for names, ``sensitive_names``.  The gateway judges one setting at a time with
-`reason`.
+The data are in ``sensitive_keys``, ``sensitive_values`` and, for names, ``sensitive_names``.  `reason` judges one setting at a time, for
+the gateway, the job, the page and lint.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ class GatewayPlace:
     """The place of this gateway.
 
     Attributes:
-        gateway_epoch: when this process started, in ms since the epoch, UTC; and above its process's before (``gateway.epoch``).
+        gateway_epoch: when this process started, in ms since the epoch, UTC; and above its process's before (`next_epoch`).
         security_protocol: Kafka's name of what clients speak to the gateway: PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL.
         tls: whether what passes is TLS, of which nothing can be read.
         warnings: what the operator should know at the start.

@@ -142,7 +142,7 @@ class ConnectionRegistry:
 
     Args:
         most_series: (name, version) pairs counted by themselves; a further one counts as (other, other).
-        most_bytes: what they may take, by ``records.series.series_bytes``; whichever bound comes first.
+        most_bytes: what they may take, by ``model.series.series_bytes``; whichever bound comes first.
         names: judges what clients call themselves; another one takes its place with another digest key.
         hidden: called with the field of each name that was redacted.
     """

@@ -44,7 +44,7 @@ def _ending_at_first_wrong_item(schema: Any) -> Any:
 
 
 def encode(record: Any) -> bytes:
-    """The record as a topic's value; fields that are at their default are left out."""
+    """The record as a topic's value; fields that are at their default are left out, also the version of a class that has it as one."""
     return adapter(type(record)).dump_json(record, exclude_defaults=True)
 
 

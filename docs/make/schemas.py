@@ -95,7 +95,10 @@ def asyncapi() -> dict[str, Any]:
             "bindings": {"kafka": {"key": {"type": "string", "description": _KEYS[topic]}}},
             "payload": {
                 "schemaFormat": "application/schema+json;version=draft-07",
-                "schema": _moved(schema(topic), f"#/components/messages/{name}/payload/schema"),
+                "schema": _moved(
+                    {name: part for name, part in schema(topic).items() if name not in ("$schema", "$id")},
+                    f"#/components/messages/{name}/payload/schema",
+                ),
             },
         }
     info = {

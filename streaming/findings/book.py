@@ -386,7 +386,7 @@ class Book:
         if entry.kind not in ("setting", "fleet") or entry.last_seen_ms > self.old_ms:
             return False
         was_suppressed = entry.published is not None and entry.published.suppressed is not None
-        # A client whose connections nobody recorded, as of an imported log, isn't known to have left.
+        # A client whose connections nobody recorded, as of a log, isn't known to have left.
         left_ms = (self._clients.left_ms(push.there, push) for push in entry.gone)
         return not was_suppressed and all(at_ms is not None and at_ms <= self.old_ms for at_ms in left_ms)
 

@@ -43,7 +43,7 @@ class Beyond(NamedTuple):
 
 
 class SeriesTable:
-    """At most `MOST_SERIES` series in `MOST_BYTES`, by the key that ``records.series.series_key`` makes.
+    """At most `MOST_SERIES` series in `MOST_BYTES`, by the key that ``model.series.series_key`` makes.
 
     What finds no room is in the series ``other``, as of the last heartbeat; that one, and ``unknown``, always have room.
 
@@ -65,7 +65,7 @@ class SeriesTable:
 
     @property
     def size_bytes(self) -> int:
-        """What it takes, by ``records.series.series_bytes``."""
+        """What it takes, by ``model.series.series_bytes``."""
         return self._bytes
 
     def load(self, key: bytes, count: KnownCount) -> None:

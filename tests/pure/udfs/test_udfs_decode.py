@@ -13,12 +13,13 @@ import pytest
 from golden import cases
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 from record_bytes import binaries, config_record, connection_record, heartbeat, setting
 
 from clientscope.catalog.configs import Type
 from clientscope.catalog.value_states import ValueState
 from clientscope.errors import RecordError
-from clientscope.model.codec import MOST_BYTES, decode, encode, reasons
+from clientscope.model.codec import MOST_BYTES, adapter, decode, encode, reasons
 from clientscope.model.connection import MOST_CONNECTIONS, MOST_COUNTS, ClientConnectionRecord
 from clientscope.model.enums import Kind
 from clientscope.model.push import MOST_SETTINGS, Push
@@ -160,6 +161,17 @@ def test_a_reader_takes_records_with_fields_that_it_does_not_know_and_without_th
 )
 def test_a_list_of_a_connections_record_that_is_wrong_is_the_reason(field: str, value: Any) -> None:
     is_refused("connection", changed(COUNTED, **{field: value}), f"invalid_{field}")
+
+
+@pytest.mark.parametrize(
+    ("of", "field", "wrong"),
+    [(ClientConnectionRecord, "counts", [{}] * 100_000), (Push, "settings", {str(number): number for number in range(100_000)})],
+)
+def test_reading_ends_at_the_first_wrong_item(of: type, field: str, wrong: Any) -> None:
+    """Each error takes a kilobyte of memory."""
+    with pytest.raises(ValidationError) as found:
+        adapter(of).validate_json(json.dumps({field: wrong}))
+    assert len(found.value.errors()) < 100
 
 
 def test_a_record_of_a_connection_has_its_lists() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from job_topics import TopicInMemory, progress
@@ -34,13 +35,13 @@ def test_a_position_is_of_the_present_checkpoint() -> None:
 def test_f25_what_another_version_wrote_is_taken_as_far_as_it_is_known(caplog: pytest.LogCaptureFixture) -> None:
     state = JobState()
     place = SkippedRecord(topic=CONFIGS, partition=0, offset=7, timestamp_ms=1)
-    later = json.dumps({**json.loads(encode_whole(OWNER)), "field_of_a_later_release": {"x": [1]}}).encode()
+    later = json.dumps({**json.loads(encode_whole(OWNER)), "field_of_a_later_release": {"x": [1]}, "process": "a\x1b]0;b\u202e"}).encode()
     state.take({
         OWNER.key: later, place.key: encode_whole(place),
         '["kind-of-a-later-release"]': b"{}",
         "[" * 100_000: b"{}", '["start","live"]': b"{", "no key": b"{}", "[]": b"{}", "5": b"{}", '["owner","x"]': None,
     })  # fmt: skip
-    assert (state.owner, list(state.skipped.values()), state.starts) == (OWNER, [place], {})
+    assert (state.owner, list(state.skipped.values()), state.starts) == (replace(OWNER, process="a\ufffd]0;b\ufffd"), [place], {})
     assert len([line for line in caplog.messages if "can't be read" in line]) == 6
 
 
@@ -77,6 +78,7 @@ def test_waiting_ends_with_what_is_read_with_the_job_and_with_patience() -> None
         {"checkpoint": ""},
         {"offsets": {CONFIGS: {"0": -1}}},
         {"offsets": {CONFIGS: {"0": 2**63}}},
+        {"offsets": {CONFIGS: {"-1": 1}}},
         {"at_ms": 10**30},
     ],
 )

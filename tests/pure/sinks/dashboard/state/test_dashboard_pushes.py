@@ -32,8 +32,8 @@ def result(offset: int, *outcomes: str, **fields: Any) -> PushResult:
 )
 def test_not_judged_is_not_clean(outcomes: tuple[str, ...], overall: str) -> None:
     table = PushTable()
-    table.apply(result(1, *outcomes), NOW)
-    assert [found.overall for found in table.results()] == [overall]
+    table.apply(result(1, *outcomes, application='["a\u202eb"]'), NOW)
+    assert [(found.overall, found.application) for found in table.results()] == [(overall, '["a\ufffdb"]')]
 
 
 def test_a_result_that_comes_again_counts_once_as_far_back_as_the_limit() -> None:
