@@ -31,8 +31,6 @@ def _show(settings: ClientShowSettings) -> int:
     """
     import time
 
-    from rich.console import Console
-
     from clientscope.model.codec import adapter
     from clientscope.report import clients, listing
     from clientscope.report.api import Api
@@ -41,8 +39,7 @@ def _show(settings: ClientShowSettings) -> int:
     if settings.output == "json":
         print(adapter(type(found)).dump_json(found, indent=2).decode())
     else:
-        view = clients.client_view(found, time.time())
-        listing.console(Console(), view).print(view)
+        listing.print_view(clients.client_view(found, time.time()))
     return 0
 
 

@@ -32,9 +32,7 @@ def _maintain(settings: HistoryMaintainSettings) -> int:
     """
     from datetime import UTC, datetime
 
-    from rich.console import Console
-
-    from clientscope.report.listing import console
+    from clientscope.report.listing import print_view
     from clientscope.report.text import table
     from sinks.history.maintain import maintain
     from sinks.history.tables import tables
@@ -45,7 +43,7 @@ def _maintain(settings: HistoryMaintainSettings) -> int:
         done = maintain(f"{settings.history_dir}/{name}", datetime.now(UTC).date(), settings.retention_days)
         figures = (done.rows, done.files, done.size_bytes // 2**20, done.expired, done.compacted, done.removed)
         view.add_row(name, *(f"{figure:,}" for figure in figures))
-    console(Console(), view).print(view)
+    print_view(view)
     return 0
 
 

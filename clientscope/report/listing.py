@@ -161,12 +161,13 @@ def show(settings: ListingSettings, fields: Sequence[str], ask: Callable[[], Lis
             time.sleep(EVERY_S)
 
 
-def console(usual: Console, view: RenderableType) -> Console:
-    """Where a table is written to: into a pipe in the width that it needs, since folded lines can't be searched."""
-    if usual.is_terminal or "COLUMNS" in os.environ:
-        return usual
-    widest = usual.options.update(max_width=_WIDEST)
-    return Console(file=usual.file, width=max(usual.measure(view, options=widest).maximum, usual.width), no_color=usual.no_color)
+def print_view(view: RenderableType) -> None:
+    """Prints a table: into a pipe in the width that it needs, since folded lines can't be searched."""
+    usual = Console(highlight=False)
+    if not (usual.is_terminal or "COLUMNS" in os.environ):
+        widest = usual.options.update(max_width=_WIDEST)
+        usual.width = max(usual.measure(view, options=widest).maximum, usual.width)
+    usual.print(view)
 
 
 def is_narrow() -> bool:
@@ -180,7 +181,7 @@ def _print_once(form: _Form, asked: Listed[Item]) -> None:
     if form.settings.output in ("table", "wide"):
         view = form.view(listed, items)
         if view is not None:
-            console(Console(), view).print(view)
+            print_view(view)
     else:
         for line in form.lines(form.settings.output, listed, items):
             print(line)

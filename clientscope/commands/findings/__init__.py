@@ -106,8 +106,6 @@ def _show(settings: FindingsShowSettings) -> int:
         EnvironmentProblem: no broker, no topic, or no right to read it.
         SettingsError: no finding has this fingerprint, or several have it.
     """
-    from rich.console import Console
-
     from clientscope import topics
     from clientscope.clock import now_ms
     from clientscope.commands.findings import topic
@@ -124,8 +122,7 @@ def _show(settings: FindingsShowSettings) -> int:
     if settings.output == "json":
         print(adapter(Finding).dump_json(finding, indent=2).decode())
     else:
-        view = details(finding, now_ms())
-        listing.console(Console(), view).print(view)
+        listing.print_view(details(finding, now_ms()))
     return 0
 
 
@@ -154,8 +151,6 @@ def _who_has(settings: FindingsWhoHasSettings) -> int:
     import json
     import sys
 
-    from rich.console import Console
-
     from clientscope import core_dumps
     from clientscope.digest import DigestKey
     from clientscope.errors import SettingsError
@@ -174,8 +169,7 @@ def _who_has(settings: FindingsWhoHasSettings) -> int:
         print(json.dumps([as_json(finding) for finding in found], ensure_ascii=False, indent=2))
         print(who_has.ONLY_THE_BROKER if found else who_has.NOBODY, file=sys.stderr)
     else:
-        view = who_has.view(found)
-        listing.console(Console(), view).print(view)
+        listing.print_view(who_has.view(found))
     return 0
 
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import jinja2
 from markupsafe import Markup
-from rich.console import Console, RenderableType
+from rich.console import RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -24,7 +24,7 @@ from clientscope.commands.xray.result import AffectedApplication, ProblemRow, Xr
 from clientscope.errors import SettingsError
 from clientscope.readiness import Readiness
 from clientscope.readiness.rows import NAMES, ReadinessRow, clients_by_verdict
-from clientscope.report.listing import console
+from clientscope.report.listing import print_view
 from clientscope.report.text import counted, table
 
 _MOST_SOFTWARE = 15
@@ -36,9 +36,8 @@ READINESS_COLOURS = {Readiness.BREAKS: "red", Readiness.UNKNOWN: "yellow", Readi
 
 def show(made: XrayResult) -> None:
     """Prints it."""
-    usual = Console(highlight=False)
     for part in parts(made):
-        console(usual, part).print(part)
+        print_view(part)
 
 
 def parts(made: XrayResult) -> Iterator[RenderableType]:
