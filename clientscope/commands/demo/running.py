@@ -13,25 +13,26 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, nullcontext
 from pathlib import Path
 from types import FrameType
-from typing import NoReturn, TypedDict
+from typing import Any, NoReturn
 
-from rich.console import Console
 from rich.live import Live
 
 from clientscope import topics
 from clientscope.commands.demo import DemoSettings
+from clientscope.config import PageSettings
 from clientscope.demo.clients import CLIENTS
 from clientscope.demo.fleet import Fleet
-from clientscope.demo.watch import DemoWatch, Series, Snapshot, jmx_connections, render
+from clientscope.demo.watch import Series, jmx_connections, render, snapshot
 from clientscope.kafka.admin import new_admin
 from clientscope.local.broker import BrokerPlan, EmbeddedBroker
 from clientscope.local.jars import jars
 from clientscope.local.java import java
 from clientscope.local.process import free_port, require_free, spawn, tail
-from clientscope.report.findings import said
+from clientscope.report.api import Api
+from clientscope.report.listing import print_view
 from clientscope.report.text import counted
 from streaming.releases import installed
 
@@ -66,11 +67,11 @@ def run(settings: DemoSettings) -> int:
             try:
                 demo = _Demo(settings, data_dir, say, stack)
                 demo.start()
-                summary: DemoReport | DemoInterrupted = demo.follow() if settings.seconds else demo.follow_until_interrupted()
+                summary = demo.follow() if settings.seconds else demo.follow_until_interrupted()
                 passed = summary["passed"]
             except KeyboardInterrupt:
                 say("stopping everything")
-                passed, summary = True, DemoInterrupted(passed=True, interrupted=True)
+                passed, summary = True, {"passed": True, "interrupted": True}
         say("all stopped" if passed else f"a check failed; the logs are in {data_dir / 'logs'}")
         if settings.json_summary:
             print(json.dumps(summary), flush=True)
@@ -79,38 +80,6 @@ def run(settings: DemoSettings) -> int:
         # What failed leaves its logs; what never began, nothing.
         if not keep and (passed or not (data_dir / "logs").is_dir()):
             shutil.rmtree(data_dir, ignore_errors=True)
-
-
-class DemoConnections(TypedDict):
-    """The connections of one software version."""
-
-    software_name: str
-    software_version: str
-    connections: int
-
-
-class DemoReport(TypedDict):
-    """The result of a demo, as ``--json`` prints it.
-
-    Attributes:
-        checks: each check's name, and whether it passed.
-        connections: by the topic ``clientscope.gauges``; jmx_connections: by the broker's own JMX.
-        findings: how many there are of each rule, by its code.
-    """
-
-    passed: bool
-    checks: dict[str, bool]
-    connections: list[DemoConnections]
-    jmx_connections: list[DemoConnections]
-    pushes: int
-    findings: dict[str, int]
-
-
-class DemoInterrupted(TypedDict):
-    """The result of a demo that Ctrl-C ended."""
-
-    passed: bool
-    interrupted: bool
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
@@ -179,8 +148,7 @@ class _Demo:
         )  # fmt: skip
         self._processes.await_ready("gateway")
         self._processes.await_ready("serve")
-        self._watch = DemoWatch(self._plan.internal)
-        self._stack.callback(self._watch.close)
+        self._api = Api(PageSettings(url=f"http://{self._page}"))
         self._clients_of_others = Fleet(self._data_dir / "logs", self._say)
         self._stack.callback(self._clients_of_others.stop)
         for name in self._clients:
@@ -229,17 +197,20 @@ class _Demo:
         self._show(float("inf"))
         raise AssertionError("only KeyboardInterrupt ends it")
 
-    def follow(self) -> DemoReport:
-        """Shows the live summary for as long as was asked, then checks; the summary of it all."""
+    def follow(self) -> dict[str, Any]:
+        """Shows the live summary for as long as was asked, then checks; the report, as ``--json`` prints it.
+
+        Its ``connections`` are the page's, ``jmx_connections`` the broker's own, and ``findings`` how many there are by a rule's code.
+        """
         self._show(self._settings.seconds)
         self._say("holding the clients open for two heartbeats, then comparing with the broker's own JMX")
         self._clients_of_others.stop(_COMES_AND_GOES)
         gauges, oracle = self._compare()
-        before = self._watch.snapshot()
+        before = snapshot(self._api)
         found = Counter(each.code for each in before.findings)
         self._say("closing all clients")
         self._clients_of_others.stop()
-        gone = self._await(lambda: not self._watch.snapshot().connections, 30)
+        gone = self._await(lambda: not snapshot(self._api).connections, 30)
         checks = {
             "push_decoded": before.pushes > 0,
             "leak_found": _LEAK in found,
@@ -261,33 +232,31 @@ class _Demo:
         }
 
     def _compare(self) -> tuple[dict[Series, int], dict[Series, int]]:
-        """The topic's gauges and the broker's, held for two heartbeats and at most so long until both are at rest and equal."""
+        """The page's gauges and the broker's, held for two heartbeats and at most so long until both are at rest and equal."""
         held_since = time.monotonic()
-        gauges, oracle = self._watch.snapshot().connections, jmx_connections(self._plan.jmx_port)
+        gauges, oracle = snapshot(self._api).connections, jmx_connections(self._plan.jmx_port)
         while time.monotonic() < held_since + 30:
             time.sleep(0.5)
-            gauges, oracle = self._watch.snapshot().connections, jmx_connections(self._plan.jmx_port)
+            gauges, oracle = snapshot(self._api).connections, jmx_connections(self._plan.jmx_port)
             if time.monotonic() > held_since + 2 * _HEARTBEAT_S and gauges == oracle:
                 break
         return gauges, oracle
 
     def _show(self, seconds: float) -> None:
-        started = time.monotonic()
-        console = Console()
-        # Without a terminal, a line every ten seconds is enough.
-        with ExitStack() as stack:
-            live = stack.enter_context(Live(console=console, auto_refresh=False)) if sys.stdout.isatty() else None
-            next_line = 0.0
-            while (elapsed := time.monotonic() - started) < seconds:
-                snapshot = self._watch.snapshot()
+        end = time.monotonic() + seconds
+        page = f"http://{self._page}/"
+        # Without a terminal, a look every ten seconds is enough.
+        next_look = 0.0
+        with Live(auto_refresh=False) if sys.stdout.isatty() else nullcontext() as live:
+            while (now := time.monotonic()) < end:
                 if live:
-                    live.update(render(snapshot, f"http://{self._page}/", int(elapsed)), refresh=True)
-                elif elapsed >= next_line:
-                    self._say(_line(snapshot))
-                    next_line += 10
+                    live.update(render(snapshot(self._api), page), refresh=True)
+                elif now >= next_look:
+                    print_view(render(snapshot(self._api), page))
+                    next_look = now + 10
                 self._processes.check()
                 self._clients_of_others.check()
-                time.sleep(min(0.5, max(0.0, seconds - elapsed)))
+                time.sleep(min(0.5, max(0.0, end - now)))
 
     def _free_port(self) -> int:
         settings = self._settings
@@ -303,13 +272,7 @@ class _Demo:
         return True
 
 
-def _line(snapshot: Snapshot) -> str:
-    connections = ", ".join(f"{name} {version}: {count}" for (name, version), count in sorted(snapshot.connections.items()))
-    findings = said(Counter(each.severity for each in snapshot.findings))
-    return f"connections {{{connections}}}  {counted(snapshot.pushes, 'push', 'pushes')}  {findings}"
-
-
-def _as_rows(connections: dict[Series, int]) -> list[DemoConnections]:
+def _as_rows(connections: dict[Series, int]) -> list[dict[str, object]]:
     return [
         {"software_name": name, "software_version": version, "connections": count} for (name, version), count in sorted(connections.items())
     ]
