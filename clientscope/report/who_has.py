@@ -9,17 +9,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from rich.console import Group, RenderableType
-from rich.padding import Padding
 from rich.text import Text
 
 from clientscope.digest import DigestKey
 from clientscope.errors import SettingsError
-from clientscope.findings.wording import application
-from clientscope.model.finding import AffectedClient, Finding
+from clientscope.model.finding import Finding
 from clientscope.query import term_text
 from clientscope.report.api import Api
-from clientscope.report.findings import COLOURS, SHOWN_DIGITS, every
-from clientscope.report.text import counted, plain, table, time_of
+from clientscope.report.findings import details, every
+from clientscope.report.text import plain
 
 LONGEST = 1024 * 1024
 """Bytes of a value.  A whole push has 10,240 by default (client.config.max.bytes of KIP-1324)."""
@@ -105,52 +103,9 @@ def fetch(api: Api, digests: Iterable[str]) -> list[Finding]:
     return every(api, term_text("digest", *digests))
 
 
-def view(found: Sequence[Finding]) -> RenderableType:
-    """For each finding its places and clients, and what must be known about the answer."""
+def view(found: Sequence[Finding], now_ms: int) -> RenderableType:
+    """Each finding's details, which have its places and clients, and what must be known about the answer."""
     if not found:
         return plain(NOBODY)
-    parts: list[RenderableType] = []
-    for finding in found:
-        parts += [*_one(finding), Text()]
+    parts = [part for finding in found for part in (details(finding, now_ms), Text())]
     return Group(*parts, plain(ONLY_THE_BROKER))
-
-
-def _one(finding: Finding) -> Iterator[RenderableType]:
-    yield Text.assemble(
-        plain(finding.severity, COLOURS[finding.severity]), " ", plain(f"{finding.code} {finding.name}: {_state(finding)}", "bold")
-    )
-    yield plain(f"clientscope findings show {finding.fingerprint[:SHOWN_DIGITS]}", "dim")
-    folds = ("SETTING", "APPLICATION")
-    places = table((*folds, "CLIENTS NOW", "LAST PUSHED"), folds=folds, right=("CLIENTS NOW",))
-    for place in finding.places:
-        cells = (place.key, application(place.application), str(place.clients), time_of(place.last_seen_ms))
-        places.add_row(*map(plain, cells))
-    yield _below(places)
-    if more := finding.place_count - len(finding.places):
-        yield _below(plain(f"and {counted(more, 'more place')}"))
-    for client in finding.clients:
-        yield _below(Group(*_client(client)))
-    named = sum(client.disconnected_ms is None for client in finding.clients)
-    if (more := finding.client_count - named) > 0:
-        yield _below(plain(f"and {counted(more, 'more client that is connected now', 'more clients that are connected now')}"))
-
-
-def _state(finding: Finding) -> str:
-    if (decided := finding.decided) is not None:
-        return f"{finding.state} as {decided.resolution} by {decided.by}, {time_of(decided.at_ms)}"
-    if finding.state == "stopped":
-        return "no longer pushed, and must still be rotated"
-    now = finding.client_count
-    return f"{finding.state}; {now} client{'s' * (now != 1)} that pushed it {'is' if now == 1 else 'are'} connected now"
-
-
-def _client(client: AffectedClient) -> Iterator[Text]:
-    now = "connected now" if client.disconnected_ms is None else f"not connected, last seen {time_of(client.disconnected_ms)}"
-    yield plain(f"{client.client_id or 'without client.id'}: {now}")
-    software = " ".join(filter(None, (client.software_name, client.software_version))) or "unknown software"
-    about = (software, client.principal, client.address, f"pushed {time_of(client.pushed_ms)}")
-    yield plain(f"  {', '.join(filter(None, about))}", "dim")
-
-
-def _below(part: RenderableType) -> Padding:
-    return Padding(part, (0, 0, 0, 2))

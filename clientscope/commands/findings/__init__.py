@@ -152,6 +152,7 @@ def _who_has(settings: FindingsWhoHasSettings) -> int:
     import sys
 
     from clientscope import core_dumps
+    from clientscope.clock import now_ms
     from clientscope.digest import DigestKey
     from clientscope.errors import SettingsError
     from clientscope.model.codec import as_json
@@ -169,7 +170,7 @@ def _who_has(settings: FindingsWhoHasSettings) -> int:
         print(json.dumps([as_json(finding) for finding in found], ensure_ascii=False, indent=2))
         print(who_has.ONLY_THE_BROKER if found else who_has.NOBODY, file=sys.stderr)
     else:
-        listing.print_view(who_has.view(found))
+        listing.print_view(who_has.view(found, now_ms()))
     return 0
 
 
