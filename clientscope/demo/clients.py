@@ -1,8 +1,7 @@
 """Real clients for the demo, one per process: ``python -m clientscope.demo.clients NAME --bootstrap HOST:PORT``.
 
-Each runs until SIGTERM, SIGINT or, where its standard input is a pipe, that pipe's end, then closes its client and exits 0.  It
-prints ``NAME: connected`` once it is.  They play the applications of a fleet: some push their
-configuration by their class, one by `clientscope.client.push`, some not at all.
+Each runs until SIGTERM or SIGINT, then closes its client and exits 0.  It prints ``NAME: connected`` once it is.  They play the
+applications of a fleet: some push their configuration by their class, one by `clientscope.client.push`, some not at all.
 """
 
 from __future__ import annotations
@@ -10,10 +9,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import logging
-import os
-import stat
 import sys
-import threading
 import uuid
 from collections.abc import Callable, Generator
 from contextlib import closing
@@ -122,13 +118,6 @@ CLIENTS: dict[str, Callable[[str, str], Steps]] = {
 }
 
 
-def _set_at_end_of_stdin(stop: StopRequest) -> None:
-    # os.read, because a thread that still holds sys.stdin's lock when the interpreter ends makes it abort.
-    while os.read(0, 4096):
-        pass
-    stop.set()
-
-
 def main() -> int:
     """Runs one client; the exit status."""
     parser = argparse.ArgumentParser(prog="python -m clientscope.demo.clients", description="Run one of the demo's clients.")
@@ -142,8 +131,6 @@ def main() -> int:
 
 
 def _run(options: argparse.Namespace, stop: StopRequest) -> int:
-    if stat.S_ISFIFO(os.fstat(0).st_mode):
-        threading.Thread(target=_set_at_end_of_stdin, args=(stop,), daemon=True).start()
     steps = CLIENTS[options.name](options.bootstrap, options.topic)
     try:
         with closing(steps):

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from contextlib import ExitStack, closing, nullcontext
 from pathlib import Path
 from types import FrameType
-from typing import Any, NoReturn
+from typing import Any
 
 from rich.live import Live
 
@@ -67,7 +67,7 @@ def run(settings: DemoSettings) -> int:
             try:
                 demo = _Demo(settings, data_dir, say, stack)
                 demo.start()
-                summary = demo.follow() if settings.seconds else demo.follow_until_interrupted()
+                summary = demo.follow()
                 passed = summary["passed"]
             except KeyboardInterrupt:
                 say("stopping everything")
@@ -99,7 +99,6 @@ class _Demo:
         self._page = f"127.0.0.1:{settings.page_port}"
         jmx_port = self._free_port()
         self._plan = BrokerPlan(settings.broker_port, settings.internal_port, self._gateway, data_dir / "broker", jmx_port)
-        self._clients = [*CLIENTS]
 
     def start(self) -> None:
         """Brings everything up, a line each."""
@@ -148,13 +147,12 @@ class _Demo:
         )  # fmt: skip
         self._processes.await_ready("gateway")
         self._processes.await_ready("serve")
-        self._api = Api(PageSettings(url=f"http://{self._page}"))
-        self._clients_of_others = Fleet(self._data_dir / "logs", self._say)
-        self._stack.callback(self._clients_of_others.stop)
-        for name in self._clients:
-            self._clients_of_others.start(name, name, "--bootstrap", self._gateway, "--topic", _TOPIC, module="clientscope.demo.clients")
-        for name in self._clients:
-            self._clients_of_others.await_ready(name, "connected")
+        self._api = Api(PageSettings(url=f"http://{self._page}", token_file=None))
+        self._stack.callback(self._processes.stop, *CLIENTS)  # before the gateway, so that none loses its connection
+        for name in CLIENTS:
+            self._processes.start(name, name, "--bootstrap", self._gateway, "--topic", _TOPIC, module="clientscope.demo.clients")
+        for name in CLIENTS:
+            self._processes.await_ready(name, "connected")
         self._say(f"the page: http://{self._page}/ (clients now; gauges and findings once Spark is up, in some 20 s)")
         self._say(f"who is connected, in another terminal: clientscope connections --admin {admin}")
         self._processes.await_ready("stream")
@@ -192,24 +190,19 @@ class _Demo:
         )
         return {row["application"] for row in found["readiness"]}
 
-    def follow_until_interrupted(self) -> NoReturn:
-        """Shows the live summary until Ctrl-C."""
-        self._show(float("inf"))
-        raise AssertionError("only KeyboardInterrupt ends it")
-
     def follow(self) -> dict[str, Any]:
-        """Shows the live summary for as long as was asked, then checks; the report, as ``--json`` prints it.
+        """Shows the live summary for as long as was asked, by default until Ctrl-C, then checks; the report, as ``--json`` prints it.
 
         Its ``connections`` are the page's, ``jmx_connections`` the broker's own, and ``findings`` how many there are by a rule's code.
         """
-        self._show(self._settings.seconds)
+        self._show(self._settings.seconds or float("inf"))
         self._say("holding the clients open for two heartbeats, then comparing with the broker's own JMX")
-        self._clients_of_others.stop(_COMES_AND_GOES)
+        self._processes.stop(_COMES_AND_GOES)
         gauges, oracle = self._compare()
         before = snapshot(self._api)
         found = Counter(each.code for each in before.findings)
         self._say("closing all clients")
-        self._clients_of_others.stop()
+        self._processes.stop(*CLIENTS)
         gone = self._await(lambda: not snapshot(self._api).connections, 30)
         checks = {
             "push_decoded": before.pushes > 0,
@@ -255,7 +248,6 @@ class _Demo:
                     print_view(render(snapshot(self._api), page))
                     next_look = now + 10
                 self._processes.check()
-                self._clients_of_others.check()
                 time.sleep(min(0.5, max(0.0, end - now)))
 
     def _free_port(self) -> int:
