@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
-from typing import TypedDict
+from typing import Any
 
 from clientscope.catalog import sensitive
 from clientscope.catalog.configs import ClientType, Type
@@ -22,33 +22,8 @@ from udfs.rules.registry import EVERY_RULE
 _LONGEST = 128
 
 
-class ExplainedPeriod(TypedDict):
-    """What holds of a setting since a release; ``since`` is null for the oldest release read, and before."""
-
-    since: str | None
-    type: str | None
-    default: str | None
-    allowed: str | None
-    deprecated: bool
-    removed: bool
-
-
-class ExplainedSetting(TypedDict):
-    """A setting of one library.
-
-    Attributes:
-        history: by kind of client, those with the same history together.
-    """
-
-    library: str
-    name: str
-    kafka_name: str
-    alias: str | None
-    documentation: str | None
-    sensitive: bool
-    releases_read: list[str]
-    history: dict[str, list[ExplainedPeriod]]
-    rules: list[str]
+Explained = dict[str, Any]
+"""A setting of one library, as JSON has it."""
 
 
 def run(settings: ExplainSettings) -> int:
@@ -69,8 +44,11 @@ def run(settings: ExplainSettings) -> int:
     return 0
 
 
-def explained(of: Dialect, key: str, version: str) -> ExplainedSetting | None:
-    """A library's setting by any name of it; None where the library has none."""
+def explained(of: Dialect, key: str, version: str) -> Explained | None:
+    """A library's setting by any name of it; None where the library has none.
+
+    Its ``history`` is by kind of client, those with the same history together.
+    """
     library, release = libraries()[of.name], of.release_of(version)
     setting = _setting(of, library, key)
     if setting is None:
@@ -78,7 +56,7 @@ def explained(of: Dialect, key: str, version: str) -> ExplainedSetting | None:
     name = _kafka_name(of, setting)
     same: dict[str, list[str]] = {}
     histories = {kind: _periods(setting, kind, release) for kind in sorted(setting.kinds)}
-    history: dict[str, list[ExplainedPeriod]] = {}
+    history: dict[str, list[Explained]] = {}
     for kind, periods in histories.items():
         same.setdefault(json.dumps(periods), []).append(kind)
     for kinds in same.values():
@@ -114,7 +92,7 @@ def _kafkas_documentation(name: str) -> str | None:
     return found.documentation if found and found.documentation else None
 
 
-def _periods(setting: KnownSetting, kind: str, release: Release) -> list[ExplainedPeriod]:
+def _periods(setting: KnownSetting, kind: str, release: Release) -> list[Explained]:
     """The whole history; of a release what holds in it."""
     if not release:
         return [_period(each.release, each.facts) for each in setting.kinds[kind]]
@@ -122,7 +100,8 @@ def _periods(setting: KnownSetting, kind: str, release: Release) -> list[Explain
     return [_period(held[-1].release, held[-1].facts)] if held else []
 
 
-def _period(since: Release, facts: Facts | None) -> ExplainedPeriod:
+def _period(since: Release, facts: Facts | None) -> Explained:
+    """What holds since a release; ``since`` is null for the oldest release read, and before."""
     return {
         "since": _version(since) or None,
         "type": Type(facts.type).name.lower() if facts else None,
@@ -133,7 +112,7 @@ def _period(since: Release, facts: Facts | None) -> ExplainedPeriod:
     }
 
 
-def text(each: ExplainedSetting) -> Iterator[str]:
+def text(each: Explained) -> Iterator[str]:
     """Its lines, of any width."""
     other = f", {each['kafka_name']} of Kafka" if each["kafka_name"] != each["name"] else ""
     alias = f", another name of {each['alias']}" if each["alias"] else ""
@@ -154,7 +133,7 @@ def text(each: ExplainedSetting) -> Iterator[str]:
     yield f"  Releases read: {each['releases_read'][0]} to {each['releases_read'][1]}"
 
 
-def _said(period: ExplainedPeriod) -> str:
+def _said(period: Explained) -> str:
     if period["removed"]:
         return "gone"
     default = "no default" if period["default"] is None else f"default {period['default'] or 'empty'}"

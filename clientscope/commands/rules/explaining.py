@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Sequence
 from difflib import get_close_matches
-from typing import TypedDict
+from typing import Any
 
 from rich.table import Table
 
@@ -19,7 +19,6 @@ from clientscope.query import RULES, matches
 from clientscope.report.api import parsed
 from clientscope.report.listing import Listed, is_narrow, show
 from clientscope.report.text import plain, table
-from clientscope.risks import Risk
 from udfs.rules.engine.rule import OUTCOMES, Rule
 from udfs.rules.registry import EVERY_RULE
 
@@ -49,30 +48,8 @@ def messages(rule: Rule) -> list[str]:
     return [rule.message(outcome) for outcome in range(len(OUTCOMES))]
 
 
-class RuleDocument(TypedDict):
+def as_json(rule: Rule) -> dict[str, Any]:
     """A rule in JSON; ``messages`` are by outcome."""
-
-    code: str
-    name: str
-    severity: str
-    risks: list[Risk]
-    title: str
-    client_types: list[str]
-    dialects: list[str] | None
-    needs: str
-    keys: list[str]
-    limits: dict[str, float]
-    since: str
-    messages: dict[str, str]
-    what: str
-    why: str
-    example: str
-    use_instead: str
-    sources: list[str]
-
-
-def as_json(rule: Rule) -> RuleDocument:
-    """A rule in JSON."""
     return {
         "code": rule.code,
         "name": rule.name,
@@ -181,7 +158,7 @@ def _list(settings: RulesSettings, rules: Sequence[Rule]) -> None:
     def listed() -> Listed[Rule]:
         return Listed(
             rules,
-            row=lambda rule: dict(as_json(rule)),
+            row=as_json,
             name=lambda rule: rule.code,
             table=_table,
             left_out=() if rules else ("no rule matches",),
