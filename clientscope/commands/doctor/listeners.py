@@ -82,20 +82,12 @@ def limited(seconds: float, function: Callable[[], T]) -> T:
 def probe(host: str, port: int, *, tls: bool, timeout_s: float) -> Probed:
     """Connects, and asks for ApiVersions, which needs no login. Sends nothing else, and trusts no answer."""
     try:
-        addresses = limited(timeout_s, lambda: socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
-    except (OSError, UnicodeError):
+        connection = limited(2 * timeout_s, lambda: socket.create_connection((host, port), timeout_s))
+    except (socket.gaierror, UnicodeError):
         return Probed(f"{host} doesn't resolve to an address here")
-    failure = "no connection"
-    for family, kind, protocol, _, address in addresses[:4]:
-        with socket.socket(family, kind, protocol) as connection:
-            connection.settimeout(timeout_s)
-            try:
-                connection.connect(address)
-            except OSError as error:
-                failure = f"no connection ({error.strerror or error})"
-                continue
-            return limited(3 * timeout_s, lambda used=connection: _ask(used, tls))  # type: ignore[misc]
-    return Probed(failure)
+    except OSError as error:  # a TimeoutError is one
+        return Probed(f"no connection ({error.strerror or error})")
+    return limited(3 * timeout_s, lambda: _ask(connection, tls))
 
 
 def _ask(connection: socket.socket, tls: bool) -> Probed:
@@ -117,8 +109,7 @@ def _ask(connection: socket.socket, tls: bool) -> Probed:
     except (OSError, WireError, struct.error):  # ssl.SSLError is an OSError
         return Probed(expires=expires)
     finally:
-        if tls:
-            connection.close()
+        connection.close()
 
 
 _DEFAULT_CLIENTS = "CLIENT"
