@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Any, NamedTuple
@@ -289,31 +289,14 @@ class Decisions:
     today: date
 
 
-def reports(
-    reads: Sequence[Read], judged: Iterator[Sequence[Verdict]], rules: Mapping[str, RuleTexts], decisions: Decisions
-) -> list[FileReport]:
-    """The reports of all files; ``judged`` has the verdicts on each of their subjects, one after the other."""
-    clients = [_client(read) for read in reads]
-    return [
-        _report(read, [next(judged) for _ in read.subjects], rules, decisions, client, of_client(client.client_id))
-        for read, client in zip(reads, clients, strict=True)
-    ]
-
-
-def _report(
-    read: Read,
-    judged: Sequence[Sequence[Verdict]],
-    rules: Mapping[str, RuleTexts],
-    decisions: Decisions,
-    client: PatternSubject,
-    application: str | None,
-) -> FileReport:
+def report(read: Read, judged: Sequence[Sequence[Verdict]], rules: Mapping[str, RuleTexts], decisions: Decisions) -> FileReport:
     """The report of a file, from the verdicts on its subjects.
 
     Args:
         judged: for each subject the verdicts on it.  A file for several clients is judged as each, and each finding is reported once.
-        client: that the file is of; ``application`` is its client.id without the part that distinguishes instances.
     """
+    client = _client(read)
+    application = of_client(client.client_id)
     outcomes: dict[str, str] = {}
     found: dict[tuple[str, str], FileFinding] = {}
     shared = Counter(subject.prefixed is None for subject in read.subjects)[True] > 1

@@ -113,18 +113,14 @@ def _text(rule: Rule) -> RuleTexts:
     return RuleTexts(rule.code, rule.name, rule.severity, rule.keys, _documentation(rule), rule.links[0])
 
 
-def judge(subjects: Sequence[Subject], thresholds: Thresholds, by_address: bool = False) -> list[list[Verdict]]:
-    """Every rule that applies, for each subject, in the order of the rules.
+def judge(subject: Subject, thresholds: Thresholds, by_address: bool) -> list[Verdict]:
+    """Every rule that applies, in the order of the rules, as if the file's client had pushed it, redacted.
 
     Args:
         by_address: a service's profile comes before the thresholds.
     """
-    profiles = [subject.service if by_address else None for subject in subjects]
-    return [_verdicts(subject, Thresholds((own,)) if own else thresholds) for subject, own in zip(subjects, profiles, strict=True)]
-
-
-def _verdicts(subject: Subject, thresholds: Thresholds) -> list[Verdict]:
-    """The verdicts as if the file's client had pushed it, redacted."""
+    if by_address and (own := subject.service):
+        thresholds = Thresholds((own,))
     judged = judged_record(_record(subject), _NAMES, LEFT)
     push = PushedConfig(judged, thresholds, complete=subject.prefixed is None, client_type=subject.client_type)
     return [_verdict(push, rule, judgement) for rule, judgement in rules.judge(push, _CREDENTIALS if subject.loose else _RULES)]

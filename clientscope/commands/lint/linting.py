@@ -11,7 +11,7 @@ from datetime import UTC, date, datetime
 
 from clientscope.catalog.dialects import dialect as dialect_of
 from clientscope.commands.lint import JudgingSettings, LintSettings, RuleSettings, client_logs, formats, judging, reading, shown
-from clientscope.commands.lint.findings import Decisions, FileReport, LintReport, Read, reports
+from clientscope.commands.lint.findings import Decisions, FileReport, LintReport, Read, report
 from clientscope.errors import ClientscopeError, SettingsError
 from clientscope.logs import files as log_files
 from clientscope.logs.events import EVENTS
@@ -91,13 +91,14 @@ def report_on(
     )
     thresholds = rules_file.by_name(rules, settings.profile) if settings.profile else rules.thresholds
     owned = owners.read_if_given(settings.owners)
-    every = [subject for read in reads for subject in read.subjects]
     by_address = not settings.profile and rules.thresholds.choose == ProfileChoice()  # nobody has chosen any
-    judged = iter(judging.judge(every, thresholds, by_address)) if every else iter(())
     if by_address:
         reads = [replace(read, notes=(*read.notes, *_services(read))) for read in reads]
     decisions = Decisions(rules.suppressions, owned, today)
-    made = reports(reads, judged, judging.catalogue(), decisions)
+    made = [
+        report(read, [judging.judge(each, thresholds, by_address) for each in read.subjects], judging.catalogue(), decisions)
+        for read in reads
+    ]
     expired = tuple(each for each in rules.suppressions if each.expired(today))
     return LintReport((*made, *skipped), tuple(errors), expired)
 

@@ -91,7 +91,7 @@ def reported(
     subject = Subject(values, dialect("java"), "unknown", ClientType.PRODUCER)
     read = findings.Read(path, settings, (subject,), tuple(notes))
     decisions = findings.Decisions(tuple(suppressions), owners or Owners(), TODAY)
-    return findings.reports([read], iter([verdicts]), RULES, decisions)[0]
+    return findings.report(read, [verdicts], RULES, decisions)
 
 
 def report() -> LintReport:
