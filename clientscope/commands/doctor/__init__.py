@@ -16,14 +16,14 @@ from pydantic import Field
 from clientscope.commands.command import Command
 from clientscope.config import KafkaSettings
 from clientscope.config.base import Option, TextOrJson
-from clientscope.config_types import split_address
+from clientscope.config_types import Address
 
 
 class DoctorSettings(KafkaSettings):
     """Checks an installation from this machine, and says what to do. Exit status: 1 for a problem, 2 for wrong use."""
 
     section = "doctor"
-    gateway: Annotated[str, Option(flag_only=True, metavar="HOST:PORT")] = Field("", description="also check the gateway at this address")
+    gateway: Annotated[Address, Option(flag_only=True)] = Field("", description="also check the gateway at this address")
     process: Annotated[Literal["", "gateway", "stream", "serve", "deliver", "findings"], Option(flag_only=True)] = Field(
         "", description="check the rights of this process alone; by default of all, of which one must have its rights"
     )
@@ -38,23 +38,10 @@ def run(settings: DoctorSettings, load: Callable[..., Any]) -> int:
 
     Args:
         load: reads the settings of another command.
-
-    Raises:
-        SettingsError: --gateway is no address.
     """
     from clientscope.commands.doctor import running
 
-    return running.run(settings, settings.gateway and _address(settings.gateway), load)
-
-
-def _address(address: str) -> str:
-    from clientscope.errors import SettingsError
-
-    try:
-        split_address(address)
-    except ValueError as error:
-        raise SettingsError(f"--gateway: {error}", "see: clientscope doctor --help") from None
-    return address
+    return running.run(settings, load)
 
 
 COMMAND = Command(DoctorSettings, run, reads_others=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kafka.errors import KafkaError
@@ -106,7 +106,7 @@ class PageFileSettings(PageSettings):
     section = "page"
 
 
-def run(settings: DoctorSettings, gateway: str, load: Callable[..., Any]) -> int:
+def run(settings: DoctorSettings, load: Callable[..., Any]) -> int:
     """Prints all results; 1 if one is a problem, else 0."""
     found: list[CheckResult] = []
 
@@ -126,7 +126,7 @@ def run(settings: DoctorSettings, gateway: str, load: Callable[..., Any]) -> int
         read(StreamSettings, "stream"),
         read(ServeSettings, "serve"),
         read(PageFileSettings, "clients"),
-        gateway,
+        settings.gateway,
         settings.process,
         settings.timeout_seconds,
     )
@@ -150,55 +150,48 @@ def run(settings: DoctorSettings, gateway: str, load: Callable[..., Any]) -> int
 # Registry of checks, in the order in which they run: what a check needs is found out by those before it.
 
 
-@dataclass(frozen=True)
-class DoctorCheck:
-    """One check.
+Check = Callable[[Situation], Iterator[CheckResult]]
+"""Yields at least one result; its own errors mean that it wasn't checked."""
 
-    Attributes:
-        title: what is checked, in two words at most.
-        run: yields at least one result; its own errors mean that it wasn't checked.
-        limit_s: time after which no result is awaited any more.
-    """
+CHECKS: Mapping[str, Check] = {
+    "java": check_java,
+    "spark": check_spark,
+    "disk": check_disk,
+    "files": check_files,
+    "certificates": check_certificates,
+    "ports": check_ports,
+    "brokers": check_brokers,
+    "listeners": check_listeners,
+    "topics": check_topics,
+    "rights": check_rights,
+    "clocks": check_clocks,
+}
 
-    title: str
-    run: Callable[[Situation], Iterator[CheckResult]]
-    limit_s: float = 40.0
-
-
-CHECKS = (
-    DoctorCheck("java", check_java),
-    DoctorCheck("spark", check_spark),
-    DoctorCheck("disk", check_disk),
-    DoctorCheck("files", check_files),
-    DoctorCheck("certificates", check_certificates),
-    DoctorCheck("ports", check_ports),
-    DoctorCheck("brokers", check_brokers, limit_s=60.0),
-    DoctorCheck("listeners", check_listeners, limit_s=60.0),
-    DoctorCheck("topics", check_topics, limit_s=60.0),
-    DoctorCheck("rights", check_rights),
-    DoctorCheck("clocks", check_clocks),
-)
+_LIMIT_S = 60.0
+"""Time after which no result of a check is awaited any more."""
 
 
-def run_all(situation: Situation, checks: Iterable[DoctorCheck] = CHECKS) -> Iterator[tuple[str, list[CheckResult]]]:
+def run_all(
+    situation: Situation, checks: Mapping[str, Check] = CHECKS, limit_s: float = _LIMIT_S
+) -> Iterator[tuple[str, list[CheckResult]]]:
     """Each check's title and results, as soon as it is over. A check that fails or hangs is not checked; the others run."""
     try:
-        for check in checks:
-            yield check.title, _run(check, situation)
+        for title, check in checks.items():
+            yield title, _run(check, situation, limit_s)
     finally:
         if situation.admin is not None:
             with suppress(Exception):  # the answers are there; what closing finds wrong is of no use to anybody
                 limited(5.0, situation.admin.close)
 
 
-def _run(check: DoctorCheck, situation: Situation) -> list[CheckResult]:
+def _run(check: Check, situation: Situation, limit_s: float) -> list[CheckResult]:
     found: list[CheckResult] = []
 
     def collect() -> None:
-        found.extend(check.run(situation))
+        found.extend(check(situation))
 
     try:
-        limited(check.limit_s, collect)
+        limited(limit_s, collect)
     except (ClientscopeError, TimeoutError) as error:
         return [*found, not_checked(str(error)[:300])]
     except (KafkaError, OSError) as error:
