@@ -73,6 +73,7 @@ def _erase(settings: HistoryEraseSettings) -> int:
     from clientscope.kafka.access import KafkaAccess
     from clientscope.kafka.admin import no_broker
     from clientscope.model.topics import CONFIGS
+    from clientscope.report.text import counted
     from sinks.history.erase import ErasureSubject, erase_records, erase_rows
     from sinks.history.tables import tables
 
@@ -84,7 +85,7 @@ def _erase(settings: HistoryEraseSettings) -> int:
     found = list(tables(settings.history_dir))
     try:  # first, so that no query reads them once more into what is erased next
         records = erase_records(kafka, subject, dry_run=settings.dry_run)
-        print(f"{CONFIGS}: {records} record{'s' * (records != 1)} {'would be ' * settings.dry_run}replaced by tombstones", flush=True)
+        print(f"{CONFIGS}: {counted(records, 'record')} {'would be ' * settings.dry_run}replaced by tombstones", flush=True)
         behind = "" if settings.dry_run else _await_job(kafka, subject)
     except (KafkaError, TimeoutError) as error:
         raise no_broker(kafka, error) from None
@@ -92,7 +93,7 @@ def _erase(settings: HistoryEraseSettings) -> int:
         done = erase_rows(f"{settings.history_dir}/{name}", subject, dry_run=settings.dry_run)
         if done is None:
             continue
-        rows = f"{name}: {done.rows} row{'s' * (done.rows != 1)}"
+        rows = f"{name}: {counted(done.rows, 'row')}"
         if settings.dry_run:
             print(f"{rows} would be erased")
         else:

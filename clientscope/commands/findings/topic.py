@@ -17,6 +17,7 @@ from clientscope.model.codec import decode
 from clientscope.model.finding import Finding
 from clientscope.model.topics import DECISIONS, FINDINGS
 from clientscope.report.findings import found_by
+from clientscope.report.text import counted
 
 CLIENT_ID = "clientscope-findings"
 
@@ -47,10 +48,7 @@ def read(kafka: KafkaAccess) -> list[Finding]:
         except RecordError:
             broken += 1
     if broken:
-        print(
-            f"{broken} record{'s' * (broken != 1)} of {FINDINGS} can't be read; ignored",
-            file=sys.stderr,
-        )
+        print(f"{counted(broken, 'record')} of {FINDINGS} can't be read; ignored", file=sys.stderr)
     return findings
 
 

@@ -19,6 +19,7 @@ from clientscope.commands.lint.shown import plain
 from clientscope.commands.push import PushSettings
 from clientscope.errors import EnvironmentProblem, SettingsError
 from clientscope.kafka.access import KafkaAccess, require_listener
+from clientscope.report.text import counted
 from clientscope.settings_files import FORMATS, read_bytes
 
 
@@ -55,9 +56,8 @@ def run(settings: PushSettings) -> int:
     except KafkaConnectionError as error:
         raise EnvironmentProblem(f"not pushed: {error.args[0]}", "start the gateway, or check the addresses") from None
     instance_id = client.push(connection, settings.timeout_ms / 1000)
-    count = f"{len(client.collected.entries)} setting{'s' * (len(client.collected.entries) != 1)}"
     ending = f"; held back as sensitive: {', '.join(map(ascii, held_back))}" if held_back else ""
-    print(f"pushed {count} of {path} ({who}, client instance {instance_id}){ending}")
+    print(f"pushed {counted(len(client.collected.entries), 'setting')} of {path} ({who}, client instance {instance_id}){ending}")
     return 0
 
 

@@ -24,13 +24,13 @@ from clientscope.commands.xray.result import AffectedApplication, ProblemRow, Xr
 from clientscope.errors import SettingsError
 from clientscope.readiness import Readiness
 from clientscope.readiness.rows import NAMES, ReadinessRow, clients_by_verdict
+from clientscope.report.findings import COLOURS
 from clientscope.report.listing import print_view
 from clientscope.report.text import counted, table
 
 _MOST_SOFTWARE = 15
 _MOST_AFFECTED = 3
 _MOST_READINESS = 10
-_COLOURS = {"critical": "bold red", "high": "red", "medium": "yellow", "low": "cyan", "info": "dim"}
 READINESS_COLOURS = {Readiness.BREAKS: "red", Readiness.UNKNOWN: "yellow", Readiness.FALLS_BACK: "cyan", Readiness.FINE: "green"}
 
 
@@ -77,7 +77,7 @@ def _software(made: XrayResult) -> Table:
 
 def _problem(problem: ProblemRow) -> Iterator[RenderableType]:
     head = Text("  ")
-    head.append(f"{problem.severity} {problem.code}", _COLOURS[problem.severity])
+    head.append(f"{problem.severity} {problem.code}", COLOURS[problem.severity])
     head.append(f"  {problem.message}")
     yield head
     for each in problem.affected[:_MOST_AFFECTED]:
