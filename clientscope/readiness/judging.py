@@ -27,6 +27,7 @@ class UpgradeQuestion:
         owners: of clients.
         application_of: client.id without its instance part.
         since_ms: versions that were last used before it are the past; in ms since the epoch.
+        at_info: as `ObservedUses` has it.
     """
 
     target: str
@@ -34,11 +35,22 @@ class UpgradeQuestion:
     owners: Owners
     application_of: Callable[[str], str]
     since_ms: int | None = None
+    at_info: bool = False
 
 
 def judge_seen(seen: Iterable[tuple[Client, SeenRequests]], asked: UpgradeQuestion, now_ms: int) -> list[JudgedClient]:
     """Every client of `SeenClients.clients` with its verdict. Times are texts, UTC."""
-    return [_judge(key, client, asked, now_ms) for key, client in seen]
+    return [
+        judged(
+            key,
+            PatternSubject(key.principal, None, key.client_id),
+            asked.application_of(key.client_id or ""),
+            uses(client, now_ms),
+            client.last_ms,
+            asked,
+        )
+        for key, client in seen
+    ]
 
 
 def oldest_release(versions: Iterable[str]) -> str | None:
@@ -53,25 +65,41 @@ def utc(ms: int | None) -> str:
     return "" if not ms else datetime.fromtimestamp(ms // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _judge(key: Client, client: SeenRequests, asked: UpgradeQuestion, now_ms: int) -> JudgedClient:
-    every = uses(client, now_ms)
+def judged(
+    client: Client,
+    subject: PatternSubject,
+    application: str,
+    used: Mapping[ApiUse, int],
+    last_ms: int,
+    asked: UpgradeQuestion,
+    text: Callable[[int | None], str] = utc,
+) -> JudgedClient:
+    """A client with its verdict.
+
+    Args:
+        client: as it may be shown; ``subject`` is whom owners know.
+        application: empty for none.
+        used: when it last used what; ``last_ms`` is its last request.
+        text: of a time, for people; None is never.
+    """
     since = asked.since_ms
-    past = since is not None and client.last_ms < since
-    present = frozenset(use for use, ms in every.items() if past or since is None or ms >= since)
-    verdict = _verdict(present, key.software_name, key.software_version, asked.releases.get(key.cluster), asked.target)
-    owner = asked.owners.of(PatternSubject(key.principal, None, key.client_id))
+    past = since is not None and last_ms < since
+    present = frozenset(use for use, ms in used.items() if past or since is None or ms >= since)
+    release = asked.releases.get(client.cluster)
+    verdict = _verdict(present, client.software_name, client.software_version, release, asked.at_info, asked.target)
+    owner = asked.owners.of(subject)
     return JudgedClient(
-        key,
+        client,
         verdict,
-        asked.application_of(key.client_id or "") or "without client.id",
+        application or "without client.id",
         f"{owner.team} ({owner.contact})" if owner else "",
         past,
-        utc(last_old_ms(every, asked.target)),
-        utc(client.last_ms),
+        text(last_old_ms(used, asked.target)),
+        text(last_ms),
     )
 
 
 @lru_cache(maxsize=4_096)
-def _verdict(used: frozenset[ApiUse], name: str, version: str, release: str | None, target: str) -> ReadinessVerdict:
+def _verdict(used: frozenset[ApiUse], name: str, version: str, release: str | None, at_info: bool, target: str) -> ReadinessVerdict:
     """A fleet has few different clients, and a verdict takes a tenth of a millisecond."""
-    return judge_readiness(ObservedUses(tuple(sorted(used)), name, version, release), target)
+    return judge_readiness(ObservedUses(tuple(sorted(used)), name, version, release, at_info), target)

@@ -14,7 +14,7 @@ from clientscope import topics
 from clientscope.clock import now_ms
 from clientscope.commands.readiness import ReadinessSettings, table
 from clientscope.commands.xray.inventory import NO_REQUEST, LogRead, read_logs
-from clientscope.commands.xray.result import NO_BROKER_RELEASE, Upgrade, applications, judged_clients, not_read, seen_on
+from clientscope.commands.xray.result import NO_BROKER_RELEASE, applications, judged_clients, not_read, question, seen_on
 from clientscope.errors import RecordError, SettingsError
 from clientscope.kafka.access import KafkaAccess
 from clientscope.kafka.admin import no_broker
@@ -194,9 +194,9 @@ def by_logs(settings: ReadinessSettings, target: str, owned: Owners, query: Quer
     Raises:
         SettingsError: there is no such log, or a setting is invalid.
     """
-    asked = Upgrade(target, seen_on(settings.broker_release), owned, _logs_since_ms(settings.since))
+    release, since_ms = seen_on(settings.broker_release), _logs_since_ms(settings.since)
     inventory, logs, errors = read_logs(files.find(settings.paths), settings.max_bytes)
-    asked = asked.of(logs)
+    asked = question(target, release, owned, logs, since_ms)
     of = applications(inventory)
     clients = searched(judged_clients({key: inventory.clients[key] for key in of}, of, asked), query)
     last_old = max((each.last_old for each in clients), default="")
@@ -204,15 +204,15 @@ def by_logs(settings: ReadinessSettings, target: str, owned: Owners, query: Quer
     unseen = not_read(logs, inventory)
     if past := sum(each.past for each in clients):
         unseen.append(f"Clients that sent nothing since {settings.since}, which are not judged: {past:,}.")
-    if asked.since_ms is not None and (timeless := sum(not each.last_seen for each in clients)):
+    if since_ms is not None and (timeless := sum(not each.last_seen for each in clients)):
         unseen.append(f"Times of clients whose requests are logged without one, which count as sent since then: {timeless:,}.")
-    if asked.broker_release is None:
+    if asked.releases[""] is None:
         unseen.append(NO_BROKER_RELEASE)
     requests = sum(log.requests for log in logs)
     return ReadinessRun(
         clients=tuple(clients),
         logs=tuple(logs),
-        sentences=tuple(table.sentences(asked.target, present, last_old, settings.since)),
+        sentences=tuple(table.sentences(target, present, last_old, settings.since)),
         unseen=tuple(unseen),
         complete=not inventory.left_out and not any(log.stopped for log in logs),
         errors=tuple(errors),

@@ -33,9 +33,9 @@ from clientscope.model.client import Client
 from clientscope.model.finding import Owner
 from clientscope.profiles.client_patterns import PatternSubject
 from clientscope.profiles.owners import Owners
-from clientscope.readiness import ApiUse, ObservedUses, judge_readiness, nearest_release
+from clientscope.readiness import ApiUse, nearest_release
+from clientscope.readiness.judging import UpgradeQuestion, judged
 from clientscope.readiness.rows import JudgedClient, ReadinessRow, logged_ms, rows, software_of
-from clientscope.readiness.verdict import last_old_ms
 from clientscope.severities import SEVERITIES
 from udfs.kernels.applications import application_of
 
@@ -165,27 +165,15 @@ def _placed(name: str, value: str, place: Place) -> Placed:
     return Placed(name, value, Region(place.line, 1, place.line, 1), f"{name} = {value}", place.line)
 
 
-@dataclass(frozen=True)
-class Upgrade:
-    """What is asked about clients.
+def question(target: str, release: str | None, owners: Owners, logs: Sequence[LogRead], since_ms: int | None = None) -> UpgradeQuestion:
+    """What is asked about the clients in logs, whose cluster has no name; at INFO only brokers of 3.9 log requests.
 
-    Attributes:
-        target: a release, see `clientscope.readiness.target_release`.
-        broker_release: of the brokers that wrote the logs; None where it isn't known.
-        owners: of clients.
-        since_ms: requests before it are the past, by `logged_ms`.
-        at_info: only requests of removed versions are in the logs.
+    Args:
+        release: of the brokers that wrote the logs; None where it isn't known.
+        since_ms: by `logged_ms`.
     """
-
-    target: str
-    broker_release: str | None
-    owners: Owners
-    since_ms: int | None = None
-    at_info: bool = False
-
-    def of(self, logs: Sequence[LogRead]) -> Upgrade:
-        """The same, with what the logs themselves say of the brokers: at INFO only those of 3.9 log requests."""
-        return replace(self, at_info=True, broker_release=self.broker_release or "3.9.1") if at_info(logs) else self
+    info = at_info(logs)
+    return UpgradeQuestion(target, {"": release or ("3.9.1" if info else None)}, owners, application_of, since_ms, info)
 
 
 def seen_on(text: str) -> str | None:
@@ -200,7 +188,7 @@ def seen_on(text: str) -> str | None:
     return release
 
 
-def judged_clients(clients: Mapping[Client, ClientRequests], of: Mapping[Client, str], asked: Upgrade) -> list[JudgedClient]:
+def judged_clients(clients: Mapping[Client, ClientRequests], of: Mapping[Client, str], asked: UpgradeQuestion) -> list[JudgedClient]:
     """Every client with its verdict.
 
     Args:
@@ -227,28 +215,14 @@ def owner_shown(owner: Owner | None) -> str:
     return f"{plain(owner.team)} ({plain(owner.contact)})" if owner else ""
 
 
-def _judge(key: Client, client: ClientRequests, application: str, asked: Upgrade) -> JudgedClient:
+def _judge(key: Client, client: ClientRequests, application: str, asked: UpgradeQuestion) -> JudgedClient:
     logged = {seen.last: logged_ms(seen.last) for seen in client.versions.values()}
-    since = asked.since_ms
-    past = since is not None and all(ms is not None and ms < since for ms in logged.values())
+    texts = {ms: text for text, ms in logged.items()}
     # What was logged without a time may be of now.
-    at = {text: (since or 0) if ms is None else ms for text, ms in logged.items()}
+    at = {text: (asked.since_ms or 0) if ms is None else ms for text, ms in logged.items()}
     used = {ApiUse(*version): at[seen.last] for version, seen in client.versions.items()}
-    present = tuple(use for use, ms in used.items() if past or since is None or ms >= since)
-    observed = ObservedUses(present, key.software_name, key.software_version, asked.broker_release, asked.at_info)
-    verdict = judge_readiness(observed, asked.target)
-    old_ms = last_old_ms(used, asked.target)
-    last_old = next((text for text, ms in at.items() if ms == old_ms), "")
-    owner = asked.owners.of(_subject(key, client))
-    return JudgedClient(
-        _client_shown(key),
-        verdict,
-        application_shown(application),
-        owner_shown(owner),
-        past,
-        last_old,
-        max(logged, default=""),
-    )
+    shown, name = _client_shown(key), client_name(application)
+    return judged(shown, _subject(key, client), name, used, max(used.values(), default=0), asked, lambda ms: texts.get(ms, ""))
 
 
 def _subject(key: Client, client: ClientRequests) -> PatternSubject:
@@ -358,7 +332,7 @@ def result(
     of: Mapping[Client, str],
     found: Sequence[SeenConfiguration],
     lint: LintReport,
-    upgrade: Upgrade,
+    upgrade: UpgradeQuestion,
 ) -> XrayResult:
     """Puts together what was seen and what the rules say of it.
 
@@ -381,7 +355,7 @@ def result(
         configurations=configurations,
         target=upgrade.target,
         readiness=rows(judged_clients(clients, of, upgrade)),
-        unseen=_unseen(logs, inventory, found, upgrade.broker_release),
+        unseen=_unseen(logs, inventory, found, upgrade.releases[""]),
         lint=lint,
     )
 

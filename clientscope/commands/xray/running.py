@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from clientscope.commands.lint import formats, linting
 from clientscope.commands.xray import XraySettings, output
 from clientscope.commands.xray.inventory import NO_REQUEST, NOTHING_CAME, read_logs
-from clientscope.commands.xray.result import Upgrade, XrayResult, applications, configurations, other_lines, reads, result, seen_on
+from clientscope.commands.xray.result import XrayResult, applications, configurations, other_lines, question, reads, result, seen_on
 from clientscope.errors import SettingsError
 from clientscope.logs import files
 from clientscope.profiles import owners
@@ -61,7 +61,7 @@ def look(settings: XraySettings) -> XrayResult:
         inventory, logs, errors = read_logs(files.find(settings.paths), settings.max_bytes)
     if not inventory.clients and not errors and settings.level == "debug":
         errors.append(NOTHING_CAME if settings.seconds else NO_REQUEST)
-    upgrade = Upgrade(target, release, owners.read_if_given(settings.owners)).of(logs)
+    upgrade = question(target, release, owners.read_if_given(settings.owners), logs)
     of = applications(inventory)
     found = configurations(inventory, of)
     lint = linting.report_on([*reads(found), *other_lines(inventory)], settings, datetime.now(UTC).date(), errors=errors)
