@@ -8,6 +8,7 @@ to be filled in, is a sample, or is code that reads the value from elsewhere, is
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
@@ -360,21 +361,14 @@ def _placed(name: str, value: str, line: int, start: int) -> Placed:
 
 
 def subjects(found: Iterable[Placed], principal: str | None) -> tuple[dict[str, Placed], tuple[Subject, ...]]:
-    """What is to be judged of credentials that are no client's settings: their places by a name of their own each, and whose they are.
-
-    A name that comes again is in a subject of its own, since a subject has each name once.
-    """
-    of_name: dict[str, list[Placed]] = {}
-    for each in found:
-        of_name.setdefault(each.name, []).append(each)
-    settings = {_own(name, number): each for name, several in of_name.items() for number, each in enumerate(several)}
+    """What is to be judged of credentials that are no client's settings: their places by a name of their own each, and each by itself."""
+    settings: dict[str, Placed] = {}
     made = []
-    for number in range(max(map(len, of_name.values()), default=0)):
-        values = {name: several[number].value or "" for name, several in of_name.items() if number < len(several)}
-        names = {name: _own(name, number) for name in values}
-        made.append(Subject(values, JAVA, "unknown", None, principal, names, observed=True, loose=True))
+    of_name: Counter[str] = Counter()
+    for each in found:
+        of_name[each.name] += 1
+        own = f"{each.name}#{of_name[each.name]}"
+        settings[own] = each
+        value = {each.name: each.value or ""}
+        made.append(Subject(value, JAVA, "unknown", None, principal, {each.name: own}, observed=True, loose=True))
     return settings, tuple(made)
-
-
-def _own(name: str, number: int) -> str:
-    return f"{name}#{number + 1}"
