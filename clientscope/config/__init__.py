@@ -11,14 +11,13 @@ names and hold for every process.
 
 from __future__ import annotations
 
-from clientscope.config.base import KafkaSettings, ListingSettings, OptionalPageSettings, PageSettings, Settings
+from clientscope.config.base import KafkaSettings, ListingSettings, PageSettings, Settings
 from clientscope.config.processes import GatewaySettings, ServeSettings, StreamSettings
 
 __all__ = [
     "GatewaySettings",
     "KafkaSettings",
     "ListingSettings",
-    "OptionalPageSettings",
     "PageSettings",
     "ServeSettings",
     "Settings",

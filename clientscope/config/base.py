@@ -82,21 +82,6 @@ class PageSettings(Settings):
     )
 
 
-class OptionalPageSettings(Settings):
-    """Settings of a command that asks ``clientscope serve`` if its address is given, and has another source by itself."""
-
-    url: Annotated[str | None, BeforeValidator(check_url), Option(section="page", metavar="URL")] = Field(
-        None, description="address of the page of clientscope serve, to ask it instead"
-    )
-    token_file: Annotated[Path | None, Option(section="page")] = Field(
-        None, description="file that holds a token of the page, if the page requires one"
-    )
-
-    def page(self) -> PageSettings | None:
-        """What an `clientscope.report.api.Api` needs; None if serve isn't asked."""
-        return PageSettings(url=self.url, token_file=self.token_file) if self.url else None
-
-
 class ListingSettings(Settings):
     """Settings of every command that lists something (`clientscope.report.listing`); given with the command alone, never in a file."""
 

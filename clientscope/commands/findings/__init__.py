@@ -6,11 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from clientscope.commands.command import Command, CommandGroup
-from clientscope.config import KafkaSettings, ListingSettings, OptionalPageSettings, PageSettings
+from clientscope.config import KafkaSettings, ListingSettings, PageSettings
 from clientscope.config.base import Option, TextOrJson
+from clientscope.config_types import check_url
 
 if TYPE_CHECKING:
     from clientscope.model.finding import Finding
@@ -25,13 +26,16 @@ Why = Annotated[str, Field(default="", description="reason, in a sentence for la
 By = Annotated[str, Field(default="", description="name of the person who decides; by default this machine's user"), Option(flag_only=True)]
 
 
-class FindingsListSettings(ListingSettings, OptionalPageSettings, KafkaSettings):
+class FindingsListSettings(ListingSettings, PageSettings, KafkaSettings):
     """Lists findings, the most urgent first: those that are open, and leaks that stopped but must still be rotated."""
 
     section = "findings"
     subcommand = "list"
     search: Annotated[tuple[str, ...], Option(positional=True, several=True, metavar="TERM")] = Field(
         (), description="terms of the page's search (docs/page.md): code:SK* 'severity:>=high' client_id:orders-* state:resolved"
+    )
+    url: Annotated[str, BeforeValidator(check_url), Option(section="page", metavar="URL")] = Field(
+        "", description="address of the page of clientscope serve, to ask it instead"
     )
     every: Annotated[bool, Option(flag="all", flag_only=True)] = Field(
         False, description="list every state, and findings that a suppression hides"
@@ -82,8 +86,8 @@ def _reader(settings: FindingsListSettings) -> Callable[[], list[Finding]]:
     from clientscope.report.api import Api
     from clientscope.report.findings import every
 
-    if (page := settings.page()) is not None:
-        api = Api(page)
+    if settings.url:
+        api = Api(settings)
         return lambda: every(api, " ".join(settings.search))
     kafka = KafkaAccess.of(settings)
     topics.verify(kafka, reads=(FINDINGS,))
