@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, Literal, TypeVar
@@ -30,17 +30,13 @@ def is_counted(finding: Finding) -> bool:
     return finding.state in TO_DO and finding.confidence == "high" and finding.suppressed is None
 
 
-def said(by_severity: Mapping[str, int]) -> str:
-    """``5 findings: 2 high, 3 low``."""
-    parts = ", ".join(f"{number:,} {severity}" for severity in reversed(SEVERITIES) if (number := by_severity.get(severity)))
-    return ": ".join(filter(None, (counted(sum(by_severity.values()), "finding"), parts)))
-
-
 def listed(findings: Collection[Finding]) -> str:
-    """How many a list has, whatever their state; those of low confidence apart."""
-    sure = [each.severity for each in findings if each.confidence == "high"]
-    doubtful = len(findings) - len(sure)
-    return said(Counter(sure)) + (f"; {doubtful:,} more of low confidence" if doubtful else "")
+    """How many a list has, whatever their state: ``5 findings: 2 high, 3 low``; those of low confidence apart."""
+    sure = Counter(each.severity for each in findings if each.confidence == "high")
+    parts = ", ".join(f"{sure[severity]:,} {severity}" for severity in reversed(SEVERITIES) if sure[severity])
+    text = ": ".join(filter(None, (counted(sure.total(), "finding"), parts)))
+    doubtful = len(findings) - sure.total()
+    return text + (f"; {doubtful:,} more of low confidence" if doubtful else "")
 
 
 Item = TypeVar("Item")
