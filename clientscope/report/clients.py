@@ -15,6 +15,7 @@ from clientscope.api.clients import (
     ClientRow,
     ClientStart,
     Configuration,
+    ConnectionRow,
     EffectiveSetting,
     FindingsSummary,
     SettingChange,
@@ -151,7 +152,7 @@ def _candidates(found: ClientList) -> Iterator[str]:
 
 def client_view(detail: ClientDetail, now_s: float) -> RenderableType:
     """All of it: who, connections, findings, configuration, and starts.  What clients chose themselves is shown as it is."""
-    parts: list[RenderableType] = [_title(detail), Text(), _facts(detail, now_s)]
+    parts: list[RenderableType] = [_title(detail), Text(), grid(_pairs(detail.client, detail.connected, now_s))]
     for heading, part in _sections(detail):
         parts += [Text(), plain(heading, "bold"), part]
     return Group(*parts)
@@ -164,13 +165,6 @@ def _title(detail: ClientDetail) -> Text:
         plain(f"  {client.software_name} {client.software_version}"),
         plain("  connected now" if detail.connected else "  not connected", "" if detail.connected else "dim"),
     )
-
-
-def _facts(detail: ClientDetail, now_s: float) -> Table:
-    made = grid()
-    for name, said in _pairs(detail.client, detail.connected, now_s):
-        made.add_row(name, plain(said))
-    return made
 
 
 def _pairs(client: ClientRow, connected: bool, now_s: float) -> Iterator[tuple[str, str]]:
@@ -198,31 +192,27 @@ def _sections(detail: ClientDetail) -> Iterator[tuple[str, RenderableType]]:
     elif not detail.findings:
         yield "Findings", plain("None.")
     else:
-        yield f"Findings ({len(detail.findings)})", Group(*(part for finding in detail.findings for part in _finding(finding)))
+        yield f"Findings ({len(detail.findings)})", Group(*(grid(_finding(finding)) for finding in detail.findings))
     if detail.configuration is not None:
         yield _pushed(detail.configuration), _settings(detail.configuration.settings)
     if detail.starts:
-        yield f"{_STARTS_OF[detail.starts_of]} ({len(detail.starts)}, the newest first)", _starts(detail.starts)
+        yield f"{_STARTS_OF[detail.starts_of]} ({len(detail.starts)}, the newest first)", grid(_starts(detail.starts))
     if detail.why:
         yield "Configuration" if detail.configuration is None else "Starts", plain(detail.why)
     if detail.connections:
-        opened = grid()
-        for each in detail.connections:
-            since = "before the records that were read" if each.opened_ms is None else time_of(each.opened_ms)
-            opened.add_row(f"{each.connection}", plain(f"broker {each.broker} by {each.gateway}, opened {since}"))
-        yield f"Connections ({detail.client.connections})", opened
+        yield f"Connections ({detail.client.connections})", grid(map(_connection, detail.connections))
 
 
-def _finding(finding: Finding) -> Iterable[RenderableType]:
-    about = grid()
-    about.add_row(
-        plain(f"{finding.severity} {finding.code}", COLOURS[finding.severity]),
-        plain(unmarked(finding.message)) if finding.message else plain(finding.name),
-    )
+def _connection(each: ConnectionRow) -> tuple[str, str]:
+    since = "before the records that were read" if each.opened_ms is None else time_of(each.opened_ms)
+    return str(each.connection), f"broker {each.broker} by {each.gateway}, opened {since}"
+
+
+def _finding(finding: Finding) -> Iterator[tuple[str | Text, str]]:
+    yield plain(f"{finding.severity} {finding.code}", COLOURS[finding.severity]), unmarked(finding.message) or finding.name
     if finding.use_instead:
-        about.add_row("use instead", plain(unmarked(finding.use_instead)))
-    about.add_row("more", plain(f"clientscope findings show {finding.fingerprint[:SHOWN_DIGITS]}"))
-    yield about
+        yield "use instead", unmarked(finding.use_instead)
+    yield "more", f"clientscope findings show {finding.fingerprint[:SHOWN_DIGITS]}"
 
 
 def _pushed(configuration: Configuration) -> str:
@@ -251,14 +241,11 @@ def _origin(setting: EffectiveSetting) -> str:
     return setting.origin if setting.reported else f"{setting.origin}, not pushed"
 
 
-def _starts(starts: Iterable[ClientStart]) -> Table:
-    made = grid()
+def _starts(starts: Iterable[ClientStart]) -> Iterator[tuple[str, str | Text]]:
     for start in starts:
         who = f"{start.client_id or 'no client.id'}, {start.software_name} {start.software_version}, {start.address}"
-        made.add_row(time_of(start.pushed_ms), plain(f"{who}{', this client' if start.this else ''}"))
-        for line in _changes(start.changes):
-            made.add_row("", line)
-    return made
+        yield time_of(start.pushed_ms), f"{who}{', this client' if start.this else ''}"
+        yield from (("", line) for line in _changes(start.changes))
 
 
 def _changes(changes: Sequence[SettingChange] | None) -> Iterator[Text]:

@@ -265,7 +265,7 @@ _KINDS = {
 def details(finding: Finding, now_ms: int) -> RenderableType:
     """Its sentence, what to do, whose it is, where it is, what is known besides, and when."""
     title = Text.assemble(plain(finding.severity, COLOURS[finding.severity]), " ", plain(f"{finding.code} {finding.name}", "bold"))
-    parts: list[RenderableType] = [title, plain(unmarked(finding.message)), Text(), _facts(finding, now_ms)]
+    parts: list[RenderableType] = [title, plain(unmarked(finding.message)), Text(), grid(_pairs(finding, now_ms))]
     for heading, lines in (
         ("Settings", map(_setting, finding.settings)),
         (f"Places ({finding.place_count})", (_place(place) for place in finding.places)),
@@ -276,13 +276,6 @@ def details(finding: Finding, now_ms: int) -> RenderableType:
         if shown:
             parts += [Text(), plain(heading, "bold"), *(Text("  ").append_text(line) for line in shown)]
     return Group(*parts)
-
-
-def _facts(finding: Finding, now_ms: int) -> Table:
-    view = grid()
-    for name, text in _pairs(finding, now_ms):
-        view.add_row(name, plain(text))
-    return view
 
 
 def _pairs(finding: Finding, now_ms: int) -> Iterable[tuple[str, str]]:

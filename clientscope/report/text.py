@@ -33,11 +33,13 @@ def table(headings: Iterable[str], *, folds: Container[str] = (), right: Contain
     return view
 
 
-def grid() -> Table:
-    """Pairs of a name and a text, without rows yet."""
+def grid(pairs: Iterable[tuple[str | Text, str | Text]]) -> Table:
+    """Pairs of a name and a text, which may be what others chose."""
     made = Table.grid(padding=(0, 2))
     made.add_column(no_wrap=True, style="dim")
     made.add_column(overflow="fold")
+    for name, text in pairs:
+        made.add_row(name, plain(text) if isinstance(text, str) else text)
     return made
 
 

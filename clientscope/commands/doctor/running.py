@@ -82,11 +82,8 @@ def outcomes(results: Results) -> str:
 
 def print_end(console: Console, of: Mapping[str, str], results: Results) -> None:
     """Prints versions and counts."""
-    view = grid()
-    for name, value in of.items():
-        view.add_row(name, plain(value))
     console.print()
-    console.print(view)
+    console.print(grid(of.items()))
     console.print()
     console.print(Text(outcomes(results), _STYLES[worst(results)]))
 
