@@ -1,19 +1,25 @@
-"""Decisions about findings, checked before they are written."""
+"""Decisions about findings, which are checked, then written."""
 
 from __future__ import annotations
 
 import getpass
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Literal
 
+from kafka.errors import KafkaError
+
 from clientscope.catalog.sensitive_values import judge_value
 from clientscope.catalog.value_states import ValueState
-from clientscope.errors import SettingsError
+from clientscope.errors import EnvironmentProblem, SettingsError
+from clientscope.kafka.access import Kafka
+from clientscope.kafka.writer import TopicWriter
 from clientscope.model.decision import OF_LEAKS, Decision, Resolution
 from clientscope.model.fields import NAME_LENGTH, SENTENCE_LENGTH, clean
 from clientscope.model.finding import Finding
+from clientscope.model.topics import DECISIONS
 from clientscope.report.findings import SHOWN_DIGITS
 
 LONGEST_ACCEPTANCE_DAYS = 366
@@ -127,3 +133,20 @@ def _without_secret(flag: str, text: str, longest: int) -> str:
         if judge_value(part) in (ValueState.VALUE_SHAPE, ValueState.LOOKS_RANDOM):
             raise SettingsError(f"{flag} appears to contain a secret", "everybody who can read findings can read it; leave out the value")
     return text
+
+
+def write(kafka: Kafka, client_id: str, records: Mapping[str, bytes | None], headers: Mapping[str, str]) -> None:
+    """Writes decisions, or tombstones, by fingerprint; returns once Kafka has acknowledged them.
+
+    Raises:
+        EnvironmentProblem: Kafka has not acknowledged them.
+    """
+    try:
+        with closing(TopicWriter(kafka, DECISIONS, client_id)) as writer:
+            beside = [(name, text.encode()) for name, text in headers.items()]
+            writer.write(records, dict.fromkeys(records, beside))
+    except (KafkaError, TimeoutError) as error:
+        raise EnvironmentProblem(
+            f"Kafka has not acknowledged the decision ({str(error)[:200] or type(error).__name__})",
+            "check the broker, and decide it again; a decision that is written twice does no harm",
+        ) from None

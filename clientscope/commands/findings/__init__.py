@@ -220,7 +220,7 @@ def _close(settings: FindingsCloseSettings) -> int:
     topics.verify(kafka, reads=(FINDINGS,), writes=(DECISIONS,))
     findings = topic.named(settings.fingerprints, topic.read(kafka))
     decisions = [decide.decision(finding) for finding in findings]
-    topic.write(kafka, {decision.fingerprint: encode_whole(decision) for decision in decisions}, {})
+    deciding.write(kafka, topic.CLIENT_ID, {decision.fingerprint: encode_whole(decision) for decision in decisions}, {})
     for finding in findings:
         print(f"closed {finding.fingerprint} as {settings.resolution}: {printable(finding.message)}")
         for warning in decide.warnings(finding):
@@ -263,7 +263,7 @@ def _reopen(settings: FindingsReopenSettings) -> int:
     findings = topic.named(settings.fingerprints, every)
     for finding in findings:
         deciding.require_decided(finding, decided)
-    topic.write(kafka, {finding.fingerprint: None for finding in findings}, {"by": by, "why": why})
+    deciding.write(kafka, topic.CLIENT_ID, {finding.fingerprint: None for finding in findings}, {"by": by, "why": why})
     for finding in findings:
         print(f"reopened {finding.fingerprint}: {printable(finding.message)}")
     print("the streaming job applies it within seconds", file=sys.stderr)

@@ -1,21 +1,19 @@
-"""Reader of findings, and writer of decisions about them."""
+"""Reader of findings."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Iterable, Sequence
 
 from kafka.errors import KafkaError
 
-from clientscope.errors import EnvironmentProblem, RecordError
+from clientscope.errors import RecordError
 from clientscope.kafka.access import KafkaAccess
 from clientscope.kafka.admin import no_broker
 from clientscope.kafka.compacted import read_compacted
-from clientscope.kafka.writer import TopicWriter
 from clientscope.model.codec import decode
 from clientscope.model.finding import Finding
-from clientscope.model.topics import DECISIONS, FINDINGS
+from clientscope.model.topics import FINDINGS
 from clientscope.report.findings import found_by
 from clientscope.report.text import counted
 
@@ -50,20 +48,3 @@ def read(kafka: KafkaAccess) -> list[Finding]:
     if broken:
         print(f"{counted(broken, 'record')} of {FINDINGS} can't be read; ignored", file=sys.stderr)
     return findings
-
-
-def write(kafka: KafkaAccess, records: Mapping[str, bytes | None], headers: Mapping[str, str]) -> None:
-    """Writes decisions, or tombstones, by fingerprint; returns once Kafka has acknowledged them.
-
-    Raises:
-        EnvironmentProblem: Kafka has not acknowledged them.
-    """
-    try:
-        with closing(TopicWriter(kafka, DECISIONS, CLIENT_ID)) as writer:
-            beside = [(name, text.encode()) for name, text in headers.items()]
-            writer.write(records, dict.fromkeys(records, beside))
-    except (KafkaError, TimeoutError) as error:
-        raise EnvironmentProblem(
-            f"Kafka has not acknowledged the decision ({str(error)[:200] or type(error).__name__})",
-            "check the broker and repeat the command; a decision that is written twice does no harm",
-        ) from None

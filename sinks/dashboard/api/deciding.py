@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 
 from fastapi import HTTPException
-from kafka.errors import KafkaError
 
 from clientscope import topics
 from clientscope.api.findings import DecisionTaken
 from clientscope.errors import EnvironmentProblem, SettingsError
 from clientscope.kafka.access import Kafka
-from clientscope.kafka.writer import TopicWriter
 from clientscope.model.codec import encode_whole
 from clientscope.model.decision import Resolution
 from clientscope.model.finding import Finding
 from clientscope.model.topics import DECISIONS
-from clientscope.report.deciding import Closing, reason, require_decided
+from clientscope.report.deciding import Closing, reason, require_decided, write
 
 _CLIENT_ID = "clientscope-serve-decisions"
 
@@ -41,14 +39,7 @@ class DecisionWriter:
         """See `Write`."""
         with self._lock:
             topics.verify(self._kafka, writes=(DECISIONS,))
-            try:
-                with closing(TopicWriter(self._kafka, DECISIONS, _CLIENT_ID)) as writer:
-                    writer.write({fingerprint: value}, {fingerprint: [(name, text.encode()) for name, text in headers.items()]})
-            except (KafkaError, TimeoutError) as error:
-                raise EnvironmentProblem(
-                    f"Kafka has not acknowledged the decision ({type(error).__name__})",
-                    "do it again: a decision that is written twice does no harm",
-                ) from None
+            write(self._kafka, _CLIENT_ID, {fingerprint: value}, headers)
 
 
 class Deciding:
