@@ -14,7 +14,7 @@ from clientscope import topics
 from clientscope.clock import now_ms
 from clientscope.commands.readiness import ReadinessSettings, table
 from clientscope.commands.xray.inventory import NO_REQUEST, LogRead, read_logs
-from clientscope.commands.xray.result import NO_BROKER_RELEASE, applications, judged_clients, not_read, question, seen_on
+from clientscope.commands.xray.result import NO_BROKER_RELEASE, clients_of, judged_clients, not_read, question, seen_on
 from clientscope.errors import RecordError, SettingsError
 from clientscope.kafka.access import KafkaAccess
 from clientscope.kafka.admin import no_broker
@@ -195,10 +195,10 @@ def by_logs(settings: ReadinessSettings, target: str, owned: Owners, query: Quer
         SettingsError: there is no such log, or a setting is invalid.
     """
     release, since_ms = seen_on(settings.broker_release), _logs_since_ms(settings.since)
-    inventory, logs, errors = read_logs(files.find(settings.paths), settings.max_bytes)
+    looked = read_logs(files.find(settings.paths), settings.max_bytes)
+    inventory, logs = looked.inventory, looked.logs
     asked = question(target, release, owned, logs, since_ms)
-    of = applications(inventory)
-    clients = searched(judged_clients({key: inventory.clients[key] for key in of}, of, asked), query)
+    clients = searched(judged_clients(clients_of(inventory), asked), query)
     last_old = max((each.last_old for each in clients), default="")
     present = rows(each for each in clients if not each.past)
     unseen = not_read(logs, inventory)
@@ -215,7 +215,7 @@ def by_logs(settings: ReadinessSettings, target: str, owned: Owners, query: Quer
         sentences=tuple(table.sentences(target, present, last_old, settings.since)),
         unseen=tuple(unseen),
         complete=not inventory.left_out and not any(log.stopped for log in logs),
-        errors=tuple(errors),
+        errors=tuple(looked.errors),
         nothing="" if requests else NO_REQUEST,
         source="the brokers' request logs",
         times="times are as logged",

@@ -5,7 +5,7 @@
 - `raised`: the request logger at another level, and back whatever happens.
 - `result`: clients with the same settings, judged once by the rules; the result, without a format, with upgrade readiness.
 - `output`: the result for a terminal, as JSON, and as a page in one file, which `clientscope readiness` writes too.
-- `running`: all of it, and the exit status.
+- `running`: the output, and the exit status.
 """
 
 from __future__ import annotations

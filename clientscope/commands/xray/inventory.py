@@ -337,15 +337,24 @@ NO_REQUEST = (
 )
 
 
-def read_logs(paths: Iterable[Path | None], max_bytes: int) -> tuple[Inventory, list[LogRead], list[str]]:
-    """Reads logs to their end, or to the limit for all of them together.
+@dataclass(frozen=True)
+class Look:
+    """What was read.
 
-    Returns:
-        the clients, what was read of each log, and errors of logs that couldn't be read.
+    Attributes:
+        errors: of logs that couldn't be read.
+        broker_release: the oldest release of the brokers that were asked; None where none was, or where it can't be inferred.
     """
-    inventory = Inventory()
-    logs: list[LogRead] = []
-    errors: list[str] = []
+
+    inventory: Inventory
+    logs: list[LogRead] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+    broker_release: str | None = None
+
+
+def read_logs(paths: Iterable[Path | None], max_bytes: int) -> Look:
+    """Reads logs to their end, or to the limit for all of them together."""
+    look = Look(Inventory())
     left = max_bytes
     paths = list(paths)
     with text.progress(paths) as read:
@@ -353,17 +362,17 @@ def read_logs(paths: Iterable[Path | None], max_bytes: int) -> tuple[Inventory, 
             name = files.shown(path)
             counted = CountedLines(files.lines(path, read), left)
             try:
-                log = inventory.reader(name)
+                log = look.inventory.reader(name)
                 for request in chain(log.read(counted), log.end()):
-                    inventory.add(request, Place(name, log.lines))
+                    look.inventory.add(request, Place(name, log.lines))
             except ClientscopeError as error:
-                errors.append(plain(f"{error}; {error.hint}", 400))
+                look.errors.append(plain(f"{error}; {error.hint}", 400))
                 continue
             left -= counted.size
             stopped = f"reading stopped after --max-bytes {max_bytes:,}" if counted.cut else ""
-            logs.append(LogRead(name, counted.size, log.requests, log.unreadable, stopped, log.at_info))
-    inventory.end()
-    return inventory, logs, errors
+            look.logs.append(LogRead(name, counted.size, log.requests, log.unreadable, stopped, log.at_info))
+    look.inventory.end()
+    return look
 
 
 class CountedLines:

@@ -9,7 +9,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from kafka.errors import KafkaError
@@ -20,7 +19,7 @@ from clientscope.cluster.software import find_all
 from clientscope.commands.lint.shown import plain
 from clientscope.commands.xray import XraySettings
 from clientscope.commands.xray.incidents import Place
-from clientscope.commands.xray.inventory import Inventory, LogRead
+from clientscope.commands.xray.inventory import Inventory, LogRead, Look
 from clientscope.commands.xray.raised import (
     Connect,
     InUseError,
@@ -56,20 +55,6 @@ _STUCK_S = 20.0
 """How much longer than ``--seconds`` the watchdog lets a run that is stuck."""
 _BYTES_PER_REQUEST = 960
 """Of Produce and Fetch in Kafka 4.4's JSON, by `make bench-xray`."""
-
-
-@dataclass(frozen=True)
-class Look:
-    """What was seen of a cluster.
-
-    Attributes:
-        broker_release: the oldest release of its brokers; None where it can't be inferred.
-    """
-
-    inventory: Inventory
-    logs: list[LogRead]
-    errors: list[str]
-    broker_release: str | None
 
 
 def look_at(settings: XraySettings) -> Look:
@@ -108,7 +93,7 @@ def _look(settings: XraySettings, access: KafkaAccess, connect: Connect, guard: 
     def level_raised(broker: int) -> AbstractContextManager[None]:
         return raised(journal_of(state_dir(), cluster.cluster_id, broker), connect, broker, guard.watch, settings.level.upper())
 
-    look = Look(Inventory(), [], [], _oldest(cluster))
+    look = Look(Inventory(), broker_release=_oldest(cluster))
     if settings.level == "info":
         _watch_all(settings, brokers, paths, connect, level_raised, look)
     else:

@@ -12,28 +12,34 @@ from clientscope.catalog.dialects import dialect_of
 from clientscope.catalog.dialects.java import JAVA
 from clientscope.catalog.sensitive_names import LEAKED_AS, judge_name
 from clientscope.catalog.value_states import ValueState
-from clientscope.commands.lint import credentials
+from clientscope.commands.lint import credentials, linting
 from clientscope.commands.lint.findings import FileFinding, FileSetting, Happened, Instance, LintReport, Read
 from clientscope.commands.lint.formats import stated
 from clientscope.commands.lint.judging import Subject
 from clientscope.commands.lint.placed import Placed, Region
 from clientscope.commands.lint.shown import client_name, is_secret, plain, redacted
-from clientscope.commands.xray.incidents import Place
+from clientscope.commands.xray import XraySettings
+from clientscope.commands.xray.incidents import Incidents, Place
 from clientscope.commands.xray.inventory import (
     MOST_CLIENTS,
     MOST_CONNECTIONS,
+    NO_REQUEST,
+    NOTHING_CAME,
     ClientRequests,
     Inventory,
     LogRead,
     at_info,
+    read_logs,
 )
 from clientscope.errors import SettingsError
+from clientscope.logs import files
 from clientscope.logs.events import EventKind
 from clientscope.model.client import Client
 from clientscope.model.finding import Owner
+from clientscope.profiles import owners
 from clientscope.profiles.client_patterns import PatternSubject
 from clientscope.profiles.owners import Owners
-from clientscope.readiness import ApiUse, nearest_release
+from clientscope.readiness import ApiUse, nearest_release, target_release
 from clientscope.readiness.judging import UpgradeQuestion, judged
 from clientscope.readiness.rows import JudgedClient, ReadinessRow, logged_ms, rows, software_of
 from clientscope.severities import SEVERITIES
@@ -63,20 +69,20 @@ class SeenConfiguration:
     happened: dict[EventKind, Happened] = field(default_factory=dict)
 
 
-def applications(inventory: Inventory) -> dict[Client, str]:
-    """Each client's application, by its client.id, in the order in which they were first seen; brokers are left out."""
-    return {key: application_of(key.client_id or "") for key, client in inventory.clients.items() if not client.acts_as_broker}
+def clients_of(inventory: Inventory) -> dict[Client, ClientRequests]:
+    """All that are no brokers, in the order in which they were first seen."""
+    return {key: client for key, client in inventory.clients.items() if not client.acts_as_broker}
 
 
-def configurations(inventory: Inventory, of: Mapping[Client, str]) -> list[SeenConfiguration]:
-    """Every different one, in the order in which they were first seen.
+def _application(key: Client) -> str:
+    return application_of(key.client_id or "")
 
-    Args:
-        of: the clients, with their applications.
-    """
+
+def configurations(clients: Mapping[Client, ClientRequests], incidents: Incidents) -> list[SeenConfiguration]:
+    """Every different one, in the order in which they were first seen."""
     different: dict[tuple[object, ...], SeenConfiguration] = {}
-    for key, application in of.items():
-        client = inventory.clients[key]
+    for key, client in clients.items():
+        application = _application(key)
         for client_type in client.client_types or (None,):
             made = _configuration(key, client, client_type, application)
             values = frozenset((name, value) for name, (value, _) in made.settings.items() if name != "client.id")
@@ -86,13 +92,13 @@ def configurations(inventory: Inventory, of: Mapping[Client, str]) -> list[SeenC
             else:
                 different[same] = made
     found = list(different.values())
-    _add_incidents(found, inventory)
+    _add_incidents(found, incidents)
     return found
 
 
-def _add_incidents(found: list[SeenConfiguration], inventory: Inventory) -> None:
+def _add_incidents(found: list[SeenConfiguration], incidents: Incidents) -> None:
     of = {(each.key.principal or "", each.application): each for each in reversed(found)}
-    for kind, principal, client_id, place, (name, value), note in inventory.incidents.found():
+    for kind, principal, client_id, place, (name, value), note in incidents.found():
         who = principal, application_of(client_id)
         if who not in of:  # a transaction of which a broker speaks alone
             of[who] = SeenConfiguration(
@@ -188,13 +194,9 @@ def seen_on(text: str) -> str | None:
     return release
 
 
-def judged_clients(clients: Mapping[Client, ClientRequests], of: Mapping[Client, str], asked: UpgradeQuestion) -> list[JudgedClient]:
-    """Every client with its verdict.
-
-    Args:
-        of: the clients' applications.
-    """
-    return [_judge(key, client, of[key], asked) for key, client in clients.items()]
+def judged_clients(clients: Mapping[Client, ClientRequests], asked: UpgradeQuestion) -> list[JudgedClient]:
+    """Every client with its verdict."""
+    return [_judge(key, client, asked) for key, client in clients.items()]
 
 
 def application_shown(application: str) -> str:
@@ -215,13 +217,13 @@ def owner_shown(owner: Owner | None) -> str:
     return f"{plain(owner.team)} ({plain(owner.contact)})" if owner else ""
 
 
-def _judge(key: Client, client: ClientRequests, application: str, asked: UpgradeQuestion) -> JudgedClient:
+def _judge(key: Client, client: ClientRequests, asked: UpgradeQuestion) -> JudgedClient:
     logged = {seen.last: logged_ms(seen.last) for seen in client.versions.values()}
     texts = {ms: text for text, ms in logged.items()}
     # What was logged without a time may be of now.
     at = {text: (asked.since_ms or 0) if ms is None else ms for text, ms in logged.items()}
     used = {ApiUse(*version): at[seen.last] for version, seen in client.versions.items()}
-    shown, name = _client_shown(key), client_name(application)
+    shown, name = _client_shown(key), client_name(_application(key))
     return judged(shown, _subject(key, client), name, used, max(used.values(), default=0), asked, lambda ms: texts.get(ms, ""))
 
 
@@ -325,36 +327,45 @@ class XrayResult:
         return sum(log.requests for log in self.logs)
 
 
-def result(
-    cluster: str,
-    logs: Sequence[LogRead],
-    inventory: Inventory,
-    of: Mapping[Client, str],
-    found: Sequence[SeenConfiguration],
-    lint: LintReport,
-    upgrade: UpgradeQuestion,
-) -> XrayResult:
-    """Puts together what was seen and what the rules say of it.
+def look(settings: XraySettings) -> XrayResult:
+    """Reads logs, and judges the clients in them.
 
-    Args:
-        of: the clients, with their applications.
-        found: the configurations, in the order of the report's files.
-        upgrade: what is asked about upgrade readiness.
+    Raises:
+        ClientscopeError: something is wrong with the settings, the rules file or owners.toml.
     """
-    clients = {key: inventory.clients[key] for key in of}
-    configurations = tuple(_shown(each) for each in found)
+    target = target_release(settings.target)
+    release = seen_on(settings.broker_release)
+    if settings.level == "info" and not settings.seconds:
+        raise SettingsError("--level needs --seconds", "--level info --seconds 86400 watches for a day")
+    if settings.seconds:
+        from clientscope.commands.xray.live import look_at
+
+        looked = look_at(settings)
+        release = release or looked.broker_release
+    elif not settings.paths:
+        raise SettingsError("no log is given", "give PATH, or --seconds 10 to have the brokers log requests for so long")
+    else:
+        looked = read_logs(files.find(settings.paths), settings.max_bytes)
+    inventory, logs, errors = looked.inventory, looked.logs, looked.errors
+    if not inventory.clients and not errors and settings.level == "debug":
+        errors.append(NOTHING_CAME if settings.seconds else NO_REQUEST)
+    upgrade = question(target, release, owners.read_if_given(settings.owners), logs)
+    clients = clients_of(inventory)
+    found = configurations(clients, inventory.incidents)
+    lint = linting.report_on([*reads(found), *other_lines(inventory)], settings, datetime.now(UTC).date(), errors=errors)
+    shown = tuple(_shown(each) for each in found)
     return XrayResult(
-        cluster=plain(cluster),
+        cluster=plain(", ".join(log.name for log in logs)),
         made_at=datetime.now(UTC),
         logs=tuple(logs),
         clients=len(clients),
         connections=sum(len(client.connections) for client in clients.values()),
-        applications=len({(key.principal, application) for key, application in of.items()}),
-        software=_software(clients, of),
-        problems=_problems(configurations, lint),
-        configurations=configurations,
-        target=upgrade.target,
-        readiness=rows(judged_clients(clients, of, upgrade)),
+        applications=len({(key.principal, _application(key)) for key in clients}),
+        software=_software(clients),
+        problems=_problems(shown, lint),
+        configurations=shown,
+        target=target,
+        readiness=rows(judged_clients(clients, upgrade)),
         unseen=_unseen(logs, inventory, found, upgrade.releases[""]),
         lint=lint,
     )
@@ -378,7 +389,7 @@ def _fit_to_show(key: str, value: str) -> str:
     return redacted(value, "sensitive") if is_secret(key, value) else plain(value)
 
 
-def _software(clients: Mapping[Client, ClientRequests], of: Mapping[Client, str]) -> tuple[SeenSoftware, ...]:
+def _software(clients: Mapping[Client, ClientRequests]) -> tuple[SeenSoftware, ...]:
     using: dict[tuple[str, str], list[Client]] = defaultdict(list)
     for key in clients:
         using[key.software_name, key.software_version].append(key)
@@ -388,7 +399,7 @@ def _software(clients: Mapping[Client, ClientRequests], of: Mapping[Client, str]
             client_name(version, "software_version"),
             len(keys),
             sum(len(clients[key].connections) for key in keys),
-            len({(key.principal, of[key]) for key in keys}),
+            len({(key.principal, _application(key)) for key in keys}),
         )
         for (name, version), keys in using.items()
     ]
