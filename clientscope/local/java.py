@@ -26,10 +26,16 @@ def java() -> str:
     path = shutil.which("java", path=str(Path(home) / "bin") if home else None)
     if path is None:
         raise EnvironmentProblem(f"no Java in JAVA_HOME={home}" if home else "no Java on PATH", _HINT)
-    output = subprocess.run([path, "-version"], capture_output=True, text=True, check=False)
-    match = re.search(r'version "(?:1\.)?(\d+)', output.stderr + output.stdout)
+    match = re.match(r"(?:1\.)?(\d+)", version(path))
     if match is None:
         raise EnvironmentProblem(f"{path} does not report its version", _HINT)
     if int(match[1]) < MINIMUM:
         raise EnvironmentProblem(f"{path} is Java {match[1]}; Spark 4 and Kafka 4 need {MINIMUM} or later", _HINT)
     return path
+
+
+def version(path: str) -> str:
+    """What this ``java -version`` reports, such as 17.0.12; ``unknown`` for nothing."""
+    said = subprocess.run([path, "-version"], capture_output=True, text=True, check=False)
+    found = re.search(r'version "([\w.+-]{1,40})"', said.stderr + said.stdout)
+    return found[1] if found else "unknown"

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 import shutil
-import subprocess
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from http.client import HTTPException
@@ -18,6 +16,7 @@ from clientscope.config_types import split_address
 from clientscope.errors import EnvironmentProblem
 from clientscope.local import jars
 from clientscope.local.java import java
+from clientscope.local.java import version as java_version
 from clientscope.local.process import require_free
 from streaming.releases import release
 
@@ -33,16 +32,6 @@ def check_java(_: Situation) -> Iterator[CheckResult]:
         yield problem(str(error), error.hint or "")
         return
     yield ok(f"Java {java_version(path)}, {path}")
-
-
-def java_version(path: str) -> str:
-    """What ``java -version`` reports; ``unknown`` if that is nothing."""
-    try:
-        said = subprocess.run([path, "-version"], capture_output=True, text=True, check=False, timeout=20)
-    except (OSError, subprocess.TimeoutExpired):
-        return "unknown"
-    found = re.search(r'version "([\w.+-]{1,40})"', said.stderr + said.stdout)
-    return found[1] if found else "unknown"
 
 
 def package_version(name: str) -> str:

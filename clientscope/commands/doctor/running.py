@@ -18,11 +18,12 @@ from clientscope import __version__
 from clientscope.commands.doctor.cluster import check_brokers, check_clocks, check_rights, check_topics
 from clientscope.commands.doctor.files import check_certificates, check_files
 from clientscope.commands.doctor.listeners import check_listeners, limited
-from clientscope.commands.doctor.machine import check_disk, check_java, check_ports, check_spark, java_version, package_version
+from clientscope.commands.doctor.machine import check_disk, check_java, check_ports, check_spark, package_version
 from clientscope.commands.doctor.result import CheckResult, Outcome, Situation, not_checked, ok, problem
 from clientscope.config import GatewaySettings, PageSettings, ServeSettings, Settings, StreamSettings
 from clientscope.errors import ClientscopeError, EnvironmentProblem, SettingsError
 from clientscope.local.java import java
+from clientscope.local.java import version as java_version
 from clientscope.report.text import counted, grid, plain
 
 if TYPE_CHECKING:
