@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from html import unescape
-from typing import NamedTuple
 
 from clientscope.commands.lint.placed import MAX_LEVELS, TOO_DEEP, LineStarts, Malformed, Placed, clean, embedded
 
@@ -35,12 +34,6 @@ _MARKUP = re.compile(
 )
 
 
-class _Token(NamedTuple):
-    text: str
-    start: int
-    stop: int
-
-
 def blocks(content: bytes) -> Iterator[Placed]:
     """The settings in the file's order; names of blocks and headers are joined by dots, and a list's items by commas.
 
@@ -60,8 +53,8 @@ class _Reader:
         self._lines = LineStarts(text)
         self._header = ""
         self._open: list[str] = []
-        self._names: list[_Token] = []
-        self._values: list[_Token] = []
+        self._names: list[re.Match[str]] = []
+        self._values: list[re.Match[str]] = []
         self._assigned = False
         self._listed = 0
 
@@ -76,11 +69,11 @@ class _Reader:
             elif kind == "heredoc":
                 end = re.compile(rf"^[ \t]*{re.escape(match['label'])}\b", re.M).search(self._text, position)
                 stop = end.start() if end else len(self._text)
-                yield from embedded(self._lines, position, stop, self._named(".".join(_plain(each.text) for each in self._names)) + ".")
+                yield from embedded(self._lines, position, stop, self._named(".".join(_plain(each[0]) for each in self._names)) + ".")
                 self._reset()
                 position = end.end() if end else stop
             elif kind in ("text", "word"):
-                (self._values if self._assigned else self._names).append(_Token(match[0], match.start(), match.end()))
+                (self._values if self._assigned else self._names).append(match)
             elif kind == "assign":
                 yield from self._assign()
             elif kind == "line" and not self._listed:
@@ -99,7 +92,7 @@ class _Reader:
 
     def _marked(self, mark: str) -> Iterator[Placed]:
         if mark == "{":
-            self._open.append(".".join(_plain(each.text) for each in self._names) if not self._values else "")
+            self._open.append(".".join(_plain(each[0]) for each in self._names) if not self._values else "")
             if len(self._open) > MAX_LEVELS:
                 raise Malformed(TOO_DEEP)
             self._reset()
@@ -120,11 +113,11 @@ class _Reader:
         if not self._assigned and len(names) == 2:
             names, values = names[:1], names[1:]
         self._reset()
-        if names and values and _plain(names[-1].text):
+        if names and values and _plain(names[-1][0]):
             key, first, last = names[-1], values[0], values[-1]
-            value = ",".join(_plain(each.text) for each in values)
-            region = self._lines.region(first.start, last.stop)
-            yield Placed(self._named(key.text), clean(value), region, self._text[key.start : last.stop], self._lines.at(key.start)[0])
+            value = ",".join(_plain(each[0]) for each in values)
+            region = self._lines.region(first.start(), last.end())
+            yield Placed(self._named(key[0]), clean(value), region, self._text[key.start() : last.end()], self._lines.at(key.start())[0])
 
     def _named(self, key: str) -> str:
         return clean(self._header + "".join(f"{each}." for each in self._open if each) + _plain(key))
