@@ -69,11 +69,10 @@ def _list(settings: FindingsListSettings) -> int:
             row=as_json,
             name=lambda finding: finding.fingerprint,
             table=lambda items, wide: findings.findings_table(items, now_ms(), wide=wide) if items else None,
-            cells=lambda finding: (findings.cells(finding),),
             left_out=("no finding matches",) if query.terms and not every else (*how_many, *choice.left_out(query, every, len(chosen))),
         )
 
-    listing.show(settings, findings.FIELDS, ask, findings.COLUMNS)
+    listing.show(settings, findings.FIELDS, ask)
     return 0
 
 

@@ -188,7 +188,7 @@ SEARCHES = [
     "", "--all", "'risk:secret OR code:AN112'", "severity:>=high -setting:acks", "digest:abab*", "state:resolved", "state:resolved,open",
     "state:resolved --all", "severity:>=high code:AN*", "principal:User:billing severity:critical",
     "owner:shop --sort=-severity,code", "passwords", "code:XX*", "code:AN1* state:closed",
-    "code:AN112 -o csv --columns code,first_seen,principal",
+    "code:AN112 -o csv --columns code,first_seen,application.principal",
 ]  # fmt: skip
 
 
