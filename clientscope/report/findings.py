@@ -16,7 +16,6 @@ from rich.text import Text
 from clientscope.api.findings import FindingList
 from clientscope.errors import EnvironmentProblem, SettingsError
 from clientscope.findings.wording import application, unmarked
-from clientscope.model.client import Application
 from clientscope.model.finding import TO_DO, AffectedClient, Finding, LeakPlace, State
 from clientscope.model.setting import Setting
 from clientscope.query import FINDINGS, Key, Query, matches
@@ -95,13 +94,13 @@ Searched = dict[str, Any]
 def searched(finding: Finding) -> Searched:
     """Of a finding that says what it risks."""
     owner = finding.owner.team if finding.owner else None
-    named = tuple(sorted(principals(finding))), tuple(sorted(client_ids(finding)))
-    words = (finding.fingerprint, finding.code, finding.name, finding.message, owner or "", *named[0], *named[1])
+    principals, client_ids = named(finding, "principal"), named(finding, "client_id")
+    words = (finding.fingerprint, finding.code, finding.name, finding.message, owner or "", *principals, *client_ids)
     return {
         **{name: getattr(finding, name) for name in ("code", "name", "severity", "state", "confidence", "kind", "fingerprint")},
         "risk": tuple(finding.risks),
-        "principal": named[0],
-        "client_id": named[1],
+        "principal": principals,
+        "client_id": client_ids,
         "owner": owner,
         "setting": tuple(sorted({each.key for each in finding.settings} | {each.key for each in finding.places})),
         "digest": tuple(sorted({each.digest for each in finding.settings if each.digest})),
@@ -133,16 +132,10 @@ def _rank(field: str, value: Any) -> Any:
     return SEVERITIES.index(value) if field == "severity" else value
 
 
-def principals(finding: Finding) -> set[str]:
-    """Every principal that a finding names."""
-    named = [of.principal for of in _applications(finding)] + [client.principal for client in finding.clients]
-    return {principal for principal in named if principal is not None}
-
-
-def client_ids(finding: Finding) -> set[str]:
-    """Every client id that a finding names: applications', and clients' in full."""
-    named = [of.client_id for of in _applications(finding)] + [client.client_id for client in finding.clients]
-    return {client_id for client_id in named if client_id is not None}
+def named(finding: Finding, field: Literal["principal", "client_id"]) -> tuple[str, ...]:
+    """Every principal, or client id, that a finding names: applications', and clients' in full."""
+    whose = finding.application, *(place.application for place in finding.places), *finding.clients
+    return tuple(sorted({value for each in whose if (value := getattr(each, field)) is not None}))
 
 
 def found_by(given: str, findings: Iterable[Finding]) -> Finding:
@@ -173,10 +166,6 @@ def found_by(given: str, findings: Iterable[Finding]) -> Finding:
         if near
         else "clientscope findings --all lists them; one that is resolved is forgotten after 30 days",
     )
-
-
-def _applications(finding: Finding) -> list[Application]:
-    return [finding.application, *(place.application for place in finding.places)]
 
 
 _AT_ONCE = 1_000
