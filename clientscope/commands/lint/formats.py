@@ -124,9 +124,8 @@ def _wrapped(paragraph: str) -> list[str]:
 def _line(finding: FileFinding, first: FileSetting) -> tuple[str, str]:
     """The setting, and the text below it; of a secret only the placeholder."""
     if not finding.source:
-        at = finding.settings[0]
-        before = f"{at.key} = "
-        return before + (at.value or ""), " " * len(before) + "^" * len(at.value or " ")
+        before = f"{first.key} = "
+        return before + (first.value or ""), " " * len(before) + "^" * len(first.value or " ")
     source = plain(finding.source)
     region = finding.region
     assert region is not None  # a source is of a region
@@ -177,9 +176,10 @@ def _painted(text: str, severity: str, colour: bool) -> str:
     return f"\x1b[{_COLOURS[severity]}m{text}\x1b[0m" if colour else text
 
 
+_LEVELS = {"critical": "error", "high": "error", "medium": "warning", "low": "note", "info": "note"}
+"""Of SARIF; GitHub's annotations call a note a notice."""
 _GITHUB_SHOWS = 10
 """Annotations of each kind that GitHub shows for a step."""
-_GITHUB_KINDS = {"critical": "error", "high": "error", "medium": "warning", "low": "notice", "info": "notice"}
 
 
 def github_lines(report: LintReport, token: str, more: Iterable[str] = ()) -> Iterator[str]:
@@ -201,7 +201,7 @@ def github_lines(report: LintReport, token: str, more: Iterable[str] = ()) -> It
         if emitted["error"] <= _GITHUB_SHOWS:
             yield f"::error title={_github_property('clientscope lint')}::{_github_data(error)}"
     for finding in report.worst_first():
-        kind = _GITHUB_KINDS[finding.severity]
+        kind = _LEVELS[finding.severity].replace("note", "notice")
         emitted[kind] += 1
         if emitted[kind] <= _GITHUB_SHOWS:
             yield _annotation(kind, finding)
@@ -323,7 +323,6 @@ def _json_file(file: FileReport) -> Mapping[str, object]:
 
 _SARIF_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _SARIF_FINGERPRINT = "clientscope/v1"
-_SARIF_LEVELS = {"critical": "error", "high": "error", "medium": "warning", "low": "note", "info": "note"}
 _SECURITY_SEVERITIES = {"critical": "9.5", "high": "8.0", "medium": "5.5", "low": "3.0", "info": "1.0"}
 """Scores in GitHub's scale: above 9.0 is critical, from 7.0 high, from 4.0 medium."""
 
@@ -372,7 +371,7 @@ def _sarif_rule(rule: RuleTexts) -> dict[str, Any]:
             "markdown": "\n\n".join(f"**{name}**\n\n{text}" for name, text in sections.items()) or what,
         },
         "helpUri": rule.link,
-        "defaultConfiguration": {"level": _SARIF_LEVELS[rule.severity]},
+        "defaultConfiguration": {"level": _LEVELS[rule.severity]},
         "properties": {"tags": ["kafka", "security"] if rule.is_leak else ["kafka", "reliability"]},
     }
     if rule.is_leak:
@@ -387,7 +386,7 @@ def _sarif_result(finding: FileFinding, index: int) -> dict[str, Any]:
     return {
         "ruleId": finding.code,
         "ruleIndex": index,
-        "level": _SARIF_LEVELS[finding.severity],
+        "level": _LEVELS[finding.severity],
         "message": {"text": sentence(finding)},
         "locations": [_location(finding.path, finding.region)],
         "partialFingerprints": {_SARIF_FINGERPRINT: finding.fingerprint},

@@ -8,7 +8,7 @@ from functools import cache
 
 from clientscope.catalog.configs import TYPES, ClientType, Type
 from clientscope.catalog.dialects.dialect import Dialect
-from clientscope.commands.lint.shown import LEFT, MESSAGES, OF_PUSHES_ALONE, documentation
+from clientscope.commands.lint.shown import LEFT, MESSAGES, OF_PUSHES_ALONE, SECTIONS
 from clientscope.model.enums import Origin
 from clientscope.model.push import Push
 from clientscope.model.result import Verdict
@@ -106,11 +106,7 @@ _CREDENTIALS = tuple(rule for rule in _RULES if rule.code in ("SK001", "SK002"))
 @cache
 def catalogue() -> Mapping[str, RuleTexts]:
     """Every rule's code → its texts."""
-    return {rule.code: _text(rule) for rule in _RULES}
-
-
-def _text(rule: Rule) -> RuleTexts:
-    return RuleTexts(rule.code, rule.name, rule.severity, rule.keys, _documentation(rule), rule.links[0])
+    return {rule.code: RuleTexts(rule.code, rule.name, rule.severity, rule.keys, _documentation(rule), rule.links[0]) for rule in _RULES}
 
 
 def judge(subject: Subject, thresholds: Thresholds, by_address: bool) -> list[Verdict]:
@@ -163,6 +159,6 @@ def _record(subject: Subject) -> Push:
 
 
 def _documentation(rule: Rule) -> Mapping[str, str]:
-    """Its sections, each as one line."""
+    """Its sections, each as one line, as they hold for files."""
     texts = {"What": rule.what, "Why": rule.why, "Example": rule.example, "Use instead": rule.use_instead, "Source": " ".join(rule.sources)}
-    return documentation(rule.code, {name: " ".join(text.split()) for name, text in texts.items()})
+    return {name: " ".join(text.split()) for name, text in texts.items()} | (SECTIONS if rule.code in MESSAGES else {})

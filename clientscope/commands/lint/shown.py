@@ -85,7 +85,7 @@ MESSAGES: Mapping[str, str] = {
 
 SAMPLE = "A sample stands where a credential belongs: replace it, but not in this file."
 
-_SECTIONS = {
+SECTIONS = {
     "Why": "A file is copied, committed and backed up, and with it what it holds: anyone who can read a copy can use it.",
     "Use instead": "A reference that is filled in later, as in ``${file:/run/secrets/kafka.properties:password}`` (KIP-297), an "
     "environment variable or a secret store; then a new credential, since the old one has been in every copy of the file.",
@@ -105,8 +105,3 @@ LEFT = Left(
 )  # fmt: skip
 """What is kept back from a push without being a secret, and stays where it is in a file: the rules read names of classes, and libraries
 check the numbers, truth values and words of these settings about security."""
-
-
-def documentation(code: str, sections: Mapping[str, str]) -> Mapping[str, str]:
-    """A rule's documentation as it holds for files."""
-    return {**sections, **_SECTIONS} if code in MESSAGES else sections
