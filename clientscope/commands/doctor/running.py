@@ -7,7 +7,7 @@ import platform
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from kafka.errors import KafkaError
 from rich.console import Console
@@ -15,12 +15,14 @@ from rich.table import Table
 from rich.text import Text
 
 from clientscope import __version__
+from clientscope.commands.clients import ClientsSettings
 from clientscope.commands.doctor.cluster import check_brokers, check_clocks, check_rights, check_topics
 from clientscope.commands.doctor.files import check_certificates, check_files
 from clientscope.commands.doctor.listeners import check_listeners, limited
 from clientscope.commands.doctor.machine import check_disk, check_java, check_ports, check_spark, package_version
 from clientscope.commands.doctor.result import CheckResult, Outcome, Situation, not_checked, ok, problem
-from clientscope.config import GatewaySettings, PageSettings, ServeSettings, Settings, StreamSettings
+from clientscope.commands.sources import AnySettings
+from clientscope.config import GatewaySettings, ServeSettings, StreamSettings
 from clientscope.errors import ClientscopeError, EnvironmentProblem, SettingsError
 from clientscope.local.java import java
 from clientscope.local.java import version as java_version
@@ -95,22 +97,13 @@ def as_json(of: Mapping[str, str], results: Results) -> str:
     return json.dumps({"worst": worst(results), "versions": dict(of), "results": listed}, ensure_ascii=False, indent=2)
 
 
-S = TypeVar("S", bound=Settings)
-
-
-class PageFileSettings(PageSettings):
-    """Settings of the commands that ask the page."""
-
-    section = "page"
-
-
 def run(settings: DoctorSettings, load: Callable[..., Any]) -> int:
     """Prints all results; 1 if one is a problem, else 0."""
     found: list[CheckResult] = []
 
-    def read(cls: type[S], name: str) -> S | None:
+    def read(cls: type[AnySettings], name: str) -> AnySettings | None:
         try:
-            loaded: S = load(cls)
+            loaded: AnySettings = load(cls)
         except SettingsError as error:
             # Only the place: a value that isn't valid may be a secret at the wrong place.
             place = str(error).partition(": ")[0]
@@ -123,7 +116,7 @@ def run(settings: DoctorSettings, load: Callable[..., Any]) -> int:
         read(GatewaySettings, "gateway"),
         read(StreamSettings, "stream"),
         read(ServeSettings, "serve"),
-        read(PageFileSettings, "clients"),
+        read(ClientsSettings, "clients"),
         settings.gateway,
         settings.process,
         settings.timeout_seconds,
