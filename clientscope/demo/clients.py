@@ -126,14 +126,8 @@ def main() -> int:
     parser.add_argument("--topic", default="demo.orders", help="an existing topic (default: %(default)s)")
     options = parser.parse_args()
     logging.basicConfig(level=logging.ERROR)
-    with StopRequest().installed() as stop:
-        return _run(options, stop)
-
-
-def _run(options: argparse.Namespace, stop: StopRequest) -> int:
-    steps = CLIENTS[options.name](options.bootstrap, options.topic)
     try:
-        with closing(steps):
+        with StopRequest().installed() as stop, closing(CLIENTS[options.name](options.bootstrap, options.topic)) as steps:
             pause = next(steps)
             print(f"{options.name}: connected", flush=True)
             while not stop.wait(pause):
