@@ -37,6 +37,7 @@ from clientscope.report.text import counted
 from streaming.releases import installed
 
 _HEARTBEAT_S = 2.0
+_PATIENCE_S = 30.0
 _COMES_AND_GOES = "visitor"
 _TOPIC = "demo.orders"
 _SEND_ALWAYS = {"orders-producer", "orders-consumer", "metrics-firehose", "legacy-billing", "payments"}
@@ -198,12 +199,14 @@ class _Demo:
         self._show(self._settings.seconds or float("inf"))
         self._say("holding the clients open for two heartbeats, then comparing with the broker's own JMX")
         self._processes.stop(_COMES_AND_GOES)
-        gauges, oracle = self._compare()
+        time.sleep(2 * _HEARTBEAT_S)
+        self._await(lambda: snapshot(self._api).connections == jmx_connections(self._plan.jmx_port))
+        gauges, oracle = snapshot(self._api).connections, jmx_connections(self._plan.jmx_port)
         before = snapshot(self._api)
         found = Counter(each.code for each in before.findings)
         self._say("closing all clients")
         self._processes.stop(*CLIENTS)
-        gone = self._await(lambda: not snapshot(self._api).connections, 30)
+        gone = self._await(lambda: not snapshot(self._api).connections)
         checks = {
             "push_decoded": before.pushes > 0,
             "leak_found": _LEAK in found,
@@ -223,17 +226,6 @@ class _Demo:
             "pushes": before.pushes,
             "findings": dict(found),
         }
-
-    def _compare(self) -> tuple[dict[Series, int], dict[Series, int]]:
-        """The page's gauges and the broker's, held for two heartbeats and at most so long until both are at rest and equal."""
-        held_since = time.monotonic()
-        gauges, oracle = snapshot(self._api).connections, jmx_connections(self._plan.jmx_port)
-        while time.monotonic() < held_since + 30:
-            time.sleep(0.5)
-            gauges, oracle = snapshot(self._api).connections, jmx_connections(self._plan.jmx_port)
-            if time.monotonic() > held_since + 2 * _HEARTBEAT_S and gauges == oracle:
-                break
-        return gauges, oracle
 
     def _show(self, seconds: float) -> None:
         end = time.monotonic() + seconds
@@ -255,8 +247,8 @@ class _Demo:
         return free_port(besides=(settings.gateway_port, settings.broker_port, settings.internal_port, settings.page_port))
 
     @staticmethod
-    def _await(condition: Callable[[], bool], timeout_s: float) -> bool:
-        deadline = time.monotonic() + timeout_s
+    def _await(condition: Callable[[], bool]) -> bool:
+        deadline = time.monotonic() + _PATIENCE_S
         while not condition():
             if time.monotonic() > deadline:
                 return False
