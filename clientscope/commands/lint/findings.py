@@ -223,10 +223,6 @@ class LintReport:
         """All of them, in the files' order."""
         return [finding for file in self.files for finding in file.findings]
 
-    def worst_first(self) -> list[FileFinding]:
-        """All of them, the worst first."""
-        return sorted(self.findings, key=lambda finding: -finding.rank)
-
     def count(self, outcome: str) -> int:
         """How many checks had this outcome, over all files."""
         return sum(each == outcome for file in self.files for each in file.outcomes.values())

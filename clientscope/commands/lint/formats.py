@@ -200,7 +200,7 @@ def github_lines(report: LintReport, token: str, more: Iterable[str] = ()) -> It
         emitted["error"] += 1
         if emitted["error"] <= _GITHUB_SHOWS:
             yield f"::error title={_github_property('clientscope lint')}::{_github_data(error)}"
-    for finding in report.worst_first():
+    for finding in sorted(report.findings, key=lambda finding: -finding.rank):
         kind = _LEVELS[finding.severity].replace("note", "notice")
         emitted[kind] += 1
         if emitted[kind] <= _GITHUB_SHOWS:
