@@ -27,7 +27,7 @@ from clientscope.model.topics import CONNECTIONS, STATUS
 from clientscope.profiles.owners import Owners
 from clientscope.query import Query
 from clientscope.readiness.judging import UpgradeQuestion, judge_seen, oldest_release, utc
-from clientscope.readiness.rows import JudgedClient, logged_ms, rows, searched
+from clientscope.readiness.rows import JudgedClient, rows, searched
 from clientscope.readiness.seen import MOST_CLIENTS, MOST_LISTS, MOST_UNREAD, SeenClients
 from sinks.dashboard.state.connections import event
 from udfs.kernels.applications import application_of
@@ -133,7 +133,7 @@ def by_gateways(settings: ReadinessSettings, target: str, owned: Owners, query: 
         EnvironmentProblem: no broker answers, a topic is missing, or the right to read it.
         SettingsError: a setting is invalid.
     """
-    now, since_ms, given = now_ms(), _utc_ms(settings.since), seen_on(settings.broker_release)
+    now, since_ms, given = now_ms(), _since_ms(settings.since, of_logs=False), seen_on(settings.broker_release)
     found = read_records(KafkaAccess.of(settings))
     seen = list(found.clients.clients(now))
     clusters = {key.cluster for key, _ in seen}
@@ -177,14 +177,17 @@ def _unseen(
         yield NO_BROKER_RELEASE
 
 
-def _utc_ms(text: str) -> int | None:
-    """A time, UTC where it names no zone."""
+def _since_ms(text: str, of_logs: bool) -> int | None:
+    """A time, UTC where it names no zone; those of logs name none."""
     if not text:
         return None
     try:
         since = datetime.fromisoformat(text)
     except ValueError:
-        raise SettingsError(f"--since: not a date and time: {text[:40]!r}", "write it as in '2026-11-20 08:00', which is UTC") from None
+        since = None
+    if since is None or (of_logs and since.tzinfo):
+        how = "as the logs do, without a time zone, such as '2026-11-20 08:00'" if of_logs else "as in '2026-11-20 08:00', which is UTC"
+        raise SettingsError(f"--since: not a date and time: {text[:40]!r}", f"write it {how}")
     return int((since if since.tzinfo else since.replace(tzinfo=UTC)).timestamp() * 1000)
 
 
@@ -194,7 +197,7 @@ def by_logs(settings: ReadinessSettings, target: str, owned: Owners, query: Quer
     Raises:
         SettingsError: there is no such log, or a setting is invalid.
     """
-    release, since_ms = seen_on(settings.broker_release), _logs_since_ms(settings.since)
+    release, since_ms = seen_on(settings.broker_release), _since_ms(settings.since, of_logs=True)
     looked = read_logs(files.find(settings.paths), settings.max_bytes)
     inventory, logs = looked.inventory, looked.logs
     asked = question(target, release, owned, logs, since_ms)
@@ -221,13 +224,3 @@ def by_logs(settings: ReadinessSettings, target: str, owned: Owners, query: Quer
         times="times are as logged",
         read=(requests, "request read", "requests read"),
     )
-
-
-def _logs_since_ms(text: str) -> int | None:
-    if not text:
-        return None
-    since = logged_ms(text)
-    if since is None or datetime.fromisoformat(text).tzinfo is not None:
-        hint = "write it as the logs do, without a time zone, such as '2026-11-20 08:00'"
-        raise SettingsError(f"--since: not a date and time: {text[:40]!r}", hint)
-    return since
