@@ -21,11 +21,9 @@ from clientscope.config import Settings
 from clientscope.config.base import Option, Owners, RulesFile
 from clientscope.config_types import SoftwareText
 
-Principal = Annotated[str, Field(default="", description="principal of the client, for assignments, suppressions and owners")]
 
-
-class RuleSettings(Settings):
-    """What decides about findings."""
+class JudgingSettings(Settings):
+    """What decides about findings, and how they are printed."""
 
     profile: str = Field(
         "",
@@ -34,11 +32,6 @@ class RuleSettings(Settings):
     )
     rules_file: RulesFile
     owners: Owners
-
-
-class JudgingSettings(RuleSettings):
-    """The same, and how findings are printed."""
-
     fail_on: Literal["info", "low", "medium", "high", "critical", "never"] = Field(
         "medium", description="exit with status 1 for findings of this severity or worse"
     )
@@ -49,7 +42,7 @@ class JudgingSettings(RuleSettings):
 class FileSettings(Settings):
     """Whose settings a file has."""
 
-    principal: Principal
+    principal: str = Field("", description="principal of the client, for assignments, suppressions and owners")
     dialect: Annotated[str, Option(metavar="DIALECT")] = Field(
         "",
         description="client library, which determines names, spellings and defaults of settings; by default the one whose names they are",

@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import UTC, date, datetime
 
 from clientscope.catalog.dialects import dialect as dialect_of
-from clientscope.commands.lint import JudgingSettings, LintSettings, RuleSettings, client_logs, formats, judging, reading, shown
+from clientscope.commands.lint import JudgingSettings, LintSettings, client_logs, formats, judging, reading, shown
 from clientscope.commands.lint.findings import Decisions, FileReport, LintReport, Read, report
 from clientscope.errors import ClientscopeError, SettingsError
 from clientscope.logs import files as log_files
@@ -79,7 +79,7 @@ def lint(settings: LintSettings, today: date) -> LintReport:
 
 
 def report_on(
-    reads: Sequence[Read], settings: RuleSettings, today: date, skipped: Sequence[FileReport] = (), errors: Sequence[str] = ()
+    reads: Sequence[Read], settings: JudgingSettings, today: date, skipped: Sequence[FileReport] = (), errors: Sequence[str] = ()
 ) -> LintReport:
     """The report on the files that were read, by the rules and people's decisions.
 
