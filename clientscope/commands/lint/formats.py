@@ -19,7 +19,6 @@ from clientscope.commands.lint.placed import Region
 from clientscope.commands.lint.shown import plain
 from clientscope.commands.sources import wrapped
 from clientscope.profiles.suppressions import ENDLESS
-from clientscope.report.text import counted
 from clientscope.severities import SEVERITIES
 
 _COLOURS = {"critical": "1;31", "high": "31", "medium": "33", "low": "36", "info": "2"}
@@ -92,6 +91,11 @@ def summary(report: LintReport) -> str:
 def sentence(finding: FileFinding) -> str:
     """What is wrong, and which value makes it so."""
     return f"{finding.message} [{', '.join(map(stated, finding.settings[:3]))}]" if finding.settings else finding.message
+
+
+def counted(number: int, noun: str) -> str:
+    """``1 file``, ``2 files``; as in `clientscope.report.text`, which imports what lint does without."""
+    return f"{number} {noun}{'s' * (number != 1)}"
 
 
 def _block(finding: FileFinding, colour: bool) -> Iterator[str]:
