@@ -17,7 +17,7 @@ from clientscope.kafka.access import Kafka
 from clientscope.model.topics import CONFIGS, JOB, RESULTS
 from sinks.history.batches import next_offsets
 from streaming.checkpoints import topics_now
-from streaming.checkpoints.job_records import QueryProgress, QueryStart, Verdicts, new_start
+from streaming.checkpoints.job_records import QueryProgress, QueryStart, VerdictsBegin, new_start
 from streaming.checkpoints.job_topic import JobTopic
 from streaming.checkpoints.plans import PLANS
 from streaming.checkpoints.topics_now import EARLIEST, Extents, Offsets, TopicsNow, TopicWatch, lost, said, to_json
@@ -94,7 +94,7 @@ class Checkpoints:
         Where all pushes have to be judged again, that is its end, and the live query begins anew with configurations.
 
         Args:
-            judged_by: `streaming.checkpoints.job_records.Verdicts.judged_by`.
+            judged_by: `streaming.checkpoints.job_records.VerdictsBegin.judged_by`.
 
         Raises:
             EnvironmentProblem, KafkaError, TimeoutError: as `begin`.
@@ -110,7 +110,7 @@ class Checkpoints:
             why = "its rules, or the topic of its results, are others"
             log.info("all configurations are judged again: %s", why)
             self._write(new_start("live", start.topic_ids, position, why, start.lost))
-        self.topic.write(Verdicts(judged_by=judged_by, topic_ids=dict(now.ids), begin=ends))
+        self.topic.write(VerdictsBegin(judged_by=judged_by, topic_ids=dict(now.ids), begin=ends))
         return ends
 
     def prepare(self, query: str, failure: Failure) -> None:
@@ -221,7 +221,7 @@ class Checkpoints:
         self._report_lost(query, sum(each.count for each in gone))
         self._write(new_start(query, start.topic_ids, offsets, "records were gone", counts))
         if query == "live" and CONFIGS in (topic for topic, _ in cut):  # new pushes come at offsets that have verdicts
-            self.topic.write(Verdicts(judged_by="", topic_ids={}, begin={}))
+            self.topic.write(VerdictsBegin(judged_by="", topic_ids={}, begin={}))
 
     def _behind_history(self, query: str, start: QueryStart, at: Offsets, extents: Extents) -> Offsets:
         """A position, moved behind the rows that its table has: a batch is in the table a moment before Spark notes it.

@@ -32,7 +32,7 @@ _SENT_BY = {
 }
 
 
-class ShownSetting(NamedTuple):
+class RequestSetting(NamedTuple):
     """A setting under Kafka's name, with Kafka's text."""
 
     client_type: ClientType
@@ -53,7 +53,7 @@ def shown_types(api_keys: Collection[int]) -> tuple[ClientType, ...]:
     return tuple(client_type for client_type, keys in _SENT_BY.items() if not keys.isdisjoint(api_keys))
 
 
-def shown_settings(api_key: int, api_version: int, fields: Mapping[str, str], library: str | None) -> Iterator[ShownSetting]:
+def shown_settings(api_key: int, api_version: int, fields: Mapping[str, str], library: str | None) -> Iterator[RequestSetting]:
     """The settings in a request.
 
     Args:
@@ -87,10 +87,10 @@ def shown_settings(api_key: int, api_version: int, fields: Mapping[str, str], li
                 yield from _of(ClientType.CONSUMER, {"allow.auto.create.topics": created})
 
 
-def _of(client_type: ClientType, settings: Mapping[str, str | None]) -> Iterator[ShownSetting]:
+def _of(client_type: ClientType, settings: Mapping[str, str | None]) -> Iterator[RequestSetting]:
     for key, value in settings.items():
         if value:
-            yield ShownSetting(client_type, key, value)
+            yield RequestSetting(client_type, key, value)
 
 
 def _produced(fields: Mapping[str, str], library: str | None) -> dict[str, str | None]:

@@ -25,7 +25,7 @@ from clientscope.model.push import Push
 from clientscope.model.quarantine import QuarantineRecord
 from clientscope.model.result import PushResult
 from clientscope.model.status import BrokerStatus, ProcessStatus
-from streaming.checkpoints.job_records import ClientsSeen, JobOwner, QueryProgress, QueryStart, SkippedRecord, Verdicts
+from streaming.checkpoints.job_records import ClientsSeen, JobOwner, QueryProgress, QueryStart, SkippedRecord, VerdictsBegin
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "clientscope" / "model" / "schemas"
@@ -41,7 +41,7 @@ VALUES: Mapping[str, Any] = {
     topics.GAUGES: Gauge | GatewayGauge,
     topics.STATUS: ProcessStatus | BrokerStatus,
     topics.QUARANTINE: QuarantineRecord,
-    topics.JOB: JobOwner | QueryStart | QueryProgress | Verdicts | SkippedRecord | ClientsSeen,
+    topics.JOB: JobOwner | QueryStart | QueryProgress | VerdictsBegin | SkippedRecord | ClientsSeen,
 }
 """By topic what its values are. Those of clientscope.telemetry are OTLP's MetricsData, as OpenTelemetry defines it."""
 

@@ -145,7 +145,7 @@ class QueryProgress(JobRecord):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdicts(JobRecord):
+class VerdictsBegin(JobRecord):
     """From where on ``clientscope.results`` has verdicts that count: those before are of other rules, or of topics that are gone.
 
     Attributes:
@@ -205,7 +205,7 @@ class ClientsSeen(JobRecord):
 
 
 _KINDS: Mapping[str, type[JobRecord]] = {
-    each.kind: each for each in (JobOwner, QueryStart, QueryProgress, Verdicts, SkippedRecord, ClientsSeen)
+    each.kind: each for each in (JobOwner, QueryStart, QueryProgress, VerdictsBegin, SkippedRecord, ClientsSeen)
 }
 
 
@@ -214,7 +214,7 @@ class JobState:
     """The newest of all records."""
 
     owner: JobOwner | None = None
-    verdicts: Verdicts | None = None
+    verdicts: VerdictsBegin | None = None
     starts: dict[str, QueryStart] = field(default_factory=dict)
     progress: dict[str, QueryProgress] = field(default_factory=dict)
     skipped: dict[str, SkippedRecord] = field(default_factory=dict)
@@ -237,7 +237,7 @@ class JobState:
                     self.starts[record.query] = record
                 case QueryProgress():
                     self.progress[record.query] = record
-                case Verdicts():
+                case VerdictsBegin():
                     self.verdicts = record
                 case SkippedRecord():
                     self.skipped[key] = record

@@ -137,7 +137,7 @@ MOST_ROWS = 500
 """Of a table."""
 
 
-class Verdicts(NamedTuple):
+class VerdictCount(NamedTuple):
     """How many clients have a verdict."""
 
     key: str
@@ -161,7 +161,7 @@ def render_page(template: Path, every: str, readiness: Iterable[ReadinessRow], *
     loader = jinja2.FileSystemLoader([template.parent, Path(__file__).parent])
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, loader=loader)
     environment.globals["counted"] = counted
-    verdicts = [Verdicts(each.value, NAMES[each], clients) for each, clients in clients_by_verdict(readiness).items()]
+    verdicts = [VerdictCount(each.value, NAMES[each], clients) for each, clients in clients_by_verdict(readiness).items()]
     return environment.get_template(template.name).render(verdicts=verdicts, names=NAMES, most=MOST_ROWS, more=more, **values)
 
 
