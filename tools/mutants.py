@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[1]
 COUNTED = ROOT / "tests" / "mutants.txt"
 PARTS = {
     "session": ("clientscope/session/*",),
-    "presence": ("clientscope/presence.py", "streaming/findings/presence.py", "streaming/findings/clients.py"),
+    "presence": ("clientscope/presence.py", "streaming/findings/liveness.py", "streaming/findings/clients.py"),
     "gauges": ("streaming/gauges/*",),
     "findings": ("streaming/findings/*",),
     "redaction": ("clientscope/policy/redaction.py", "clientscope/catalog/sensitive_*"),

@@ -13,7 +13,7 @@ from clientscope.model.client_key import Tenant
 from clientscope.severities import SEVERITIES
 from streaming.findings import ordered
 from streaming.findings.inputs import JudgedPush, Settings, There
-from streaming.findings.presence import Liveness, LivePushes
+from streaming.findings.liveness import Liveness, LivePushes
 from streaming.limits import Limit, Overflow
 
 

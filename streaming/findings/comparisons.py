@@ -25,7 +25,7 @@ from streaming.findings.book import Book
 from streaming.findings.clients import OneApplication, PushedClients
 from streaming.findings.fact_reports import COMPARED, INTERVAL_MS, REMEMBERED_MS, FactName, FactReports, Worst
 from streaming.findings.inputs import JudgedPush, Settings, There
-from streaming.findings.presence import Liveness
+from streaming.findings.liveness import Liveness
 from streaming.findings.upgrades import RequestedVersions
 from streaming.limits import Overflow
 from udfs.kernels.applications import of_client

@@ -24,7 +24,7 @@ from streaming.findings.comparisons import Comparisons
 from streaming.findings.entry import FindingEntry, Policy
 from streaming.findings.fact_reports import FactReports
 from streaming.findings.inputs import AppendTimes, EngineInput, Erased, JudgedPush, LogPosition, PushReader
-from streaming.findings.presence import CONNECTIONS_PER_CLIENT, Liveness
+from streaming.findings.liveness import CONNECTIONS_PER_CLIENT, Liveness
 from streaming.findings.retention import Kept
 from streaming.limits import Limit, Overflow, PassedOver
 from udfs.rules.engine.pushed_config import MOST_SEARCHED

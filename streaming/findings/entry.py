@@ -55,8 +55,8 @@ from clientscope.severities import SEVERITIES
 from streaming.findings import ordered
 from streaming.findings.clients import LiveClients
 from streaming.findings.inputs import NEVER, JudgedPush, LogPosition, SeenAs, There, whereabouts
+from streaming.findings.liveness import GRACE_MS
 from streaming.findings.ordered import order
-from streaming.findings.presence import GRACE_MS
 from streaming.findings.problems import TEXTS, RuleText
 from streaming.limits import Limit
 

@@ -21,7 +21,7 @@ from clientscope.profiles import Thresholds
 from clientscope.severities import SEVERITIES
 from streaming.findings.clients import LiveClients, PushStart, Variant
 from streaming.findings.inputs import Settings
-from streaming.findings.presence import ClosedAt, Who
+from streaming.findings.liveness import ClosedAt, Who
 from streaming.findings.problems import Problem
 from udfs.rules.engine.rule import FIRED, HIGH, MEDIUM, Rule
 from udfs.rules.registry import FLEET_RULES

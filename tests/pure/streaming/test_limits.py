@@ -11,7 +11,7 @@ from gauge_rows import beat
 
 from clientscope import presence
 from streaming.findings import entry, inputs, problems, upgrades
-from streaming.findings import presence as closings
+from streaming.findings import liveness as closings
 from streaming.gauges import Gauges
 from streaming.job_metrics import JobMetrics
 from streaming.limits import Limit, Overflow

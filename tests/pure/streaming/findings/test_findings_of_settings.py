@@ -16,7 +16,7 @@ from clientscope.profiles.client_patterns import ClientPattern
 from clientscope.profiles.owners import Owners
 from clientscope.profiles.suppressions import Suppression
 from streaming.findings.entry import Policy
-from streaming.findings.presence import GRACE_MS
+from streaming.findings.liveness import GRACE_MS
 
 BAD, GOOD = {"acks": "0", "group.id": "g"}, {"acks": "all", "group.id": "g"}
 

@@ -1,4 +1,4 @@
-"""Presence of the clients that pushed: which connections are open, and whether each client is connected.
+"""Liveness of the clients that pushed: whether each is connected, by the connections that `clientscope.presence` says are open.
 
 A client is connected while the connection that it pushed on is open; for `GRACE_MS` after its push, until that connection is closed, since
 its record may still be unread; and, being the newest one with its principal, client.id and address, while any connection with the same is
