@@ -6,6 +6,7 @@ import pickle
 from pathlib import Path
 
 import pytest
+from private_files import private
 from refusals import refused
 
 from clientscope import digest
@@ -21,9 +22,7 @@ def another_machine() -> None:
 
 
 def keys(path: Path, *secrets: bytes) -> Path:
-    path.touch(0o600)
-    path.write_bytes(b"\n".join(secrets))
-    return path
+    return private(path, b"\n".join(secrets).decode())
 
 
 def test_a_pickled_key_is_the_place_of_its_file(tmp_path: Path) -> None:

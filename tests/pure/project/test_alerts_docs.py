@@ -12,6 +12,7 @@ import pytest
 from alert_receivers import SECRET, command, message, serving
 from made_findings import made
 from places import ROOT
+from private_files import private
 
 from sinks.alerts import receivers
 from sinks.alerts.message import Texts
@@ -34,8 +35,7 @@ def test_the_receivers_file_is_read(tmp_path: Path) -> None:
         "payments-slack": "slack://T1JJ3T3L2/A1BRTD4JD/TIiajkdnlazkcOXrIdevi7FQ/#payments",
     }
     for name, secret in secrets.items():
-        (tmp_path / name).write_text(secret)
-        (tmp_path / name).chmod(0o600)
+        private(tmp_path / name, secret)
     file = tmp_path / "receivers.toml"
     file.write_text(blocks("toml")[0].replace("/run/secrets", str(tmp_path)))
     environ = {"TICKETS_AUTHORIZATION": "Bearer x", "ONCALL_URL": "pagerduty://key@token"}

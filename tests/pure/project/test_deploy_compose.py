@@ -15,6 +15,7 @@ import yaml
 from dashboards import DEPLOY, queries, rules
 from every import every
 from places import ROOT
+from private_files import private
 from programs import python, ran
 from prometheus_client import CollectorRegistry, generate_latest
 
@@ -228,8 +229,7 @@ def test_sparks_start_hands_kafkas_password_on(secrets: Path) -> None:
 @pytest.mark.parametrize("name", [name for name, service in OURS.items() if service["command"][0] == "clientscope"])
 def test_our_command_lines_are_taken_by_our_commands(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for secret in ("digest.key", "reader.token", "admin.token", "kafka.password", "ca.crt"):
-        (tmp_path / secret).write_text(hashlib.sha256(secret.encode()).hexdigest() + "\n")
-        (tmp_path / secret).chmod(0o600)
+        private(tmp_path / secret, hashlib.sha256(secret.encode()).hexdigest() + "\n")
     flags = [flag.replace("/run/secrets", str(tmp_path)) for flag in OURS[name]["command"][1:]]
     for variable, value in OURS[name]["environment"].items():
         monkeypatch.setenv(variable, value.replace("/run/secrets", str(tmp_path)))

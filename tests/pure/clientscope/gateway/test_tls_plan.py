@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from private_files import private
 from refusals import refused
 
 from clientscope.config import GatewaySettings
@@ -78,9 +79,7 @@ def test_what_should_be_known_is_said(listener: str, client_auth: ClientAuth, gi
 
 
 def test_a_key_that_everybody_can_read_is_refused(tmp_path: Path) -> None:
-    key = tmp_path / "key.pem"
-    key.write_text("x")
-    key.chmod(0o644)
+    key = private(tmp_path / "key.pem", "x", 0o644)
     with refused(r"every user of this machine may use it \(-rw-r--r--\)"):
         tls.load(GatewaySettings(ssl_certificate_location=tmp_path / "c", ssl_key_location=key))
     key.chmod(0o600)

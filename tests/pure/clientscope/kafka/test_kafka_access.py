@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from kafka.errors import KafkaConnectionError
+from private_files import private
 from programs import python
 from refusals import refused
 
@@ -23,12 +24,6 @@ VARIABLE = {"CLIENTSCOPE_KAFKA_SASL_PASSWORD": PASSWORD}
 
 def access(flags: dict[str, Any], environ: dict[str, str] | None = None) -> KafkaAccess:
     return KafkaAccess.of(sources.load(ServeSettings, flags, environ or {}))
-
-
-def private(path: Path, text: str, mode: int = 0o600) -> Path:
-    path.write_text(text)
-    path.chmod(mode)
-    return path
 
 
 def test_plain_text_is_what_it_was() -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from private_files import private
 from refusals import refused
 from request_contexts import CONTEXT, INSTANCE
 
@@ -54,9 +55,7 @@ def test_a_harmless_push_is_published_as_it_is() -> None:
 
 
 def test_a_secret_is_redacted_and_refused_with_its_key_and_reason_but_not_its_value(tmp_path: Path) -> None:
-    key_file = tmp_path / "digest.key"
-    key_file.write_text("k" * 64)
-    key_file.chmod(0o600)
+    key_file = private(tmp_path / "digest.key", "k" * 64)
     record, _, refusal = published([ClientConfig("acks", "0", 1, False), ClientConfig("sasl.jaas.config", SECRET, 8, False)], key_file)
     harmless, secret = record.listed()
     assert harmless.value == "0"
@@ -94,16 +93,9 @@ def test_f34_a_log_line_of_a_push_has_no_value_and_no_secret_key() -> None:
 OLD, NEW = "a1" * 32, "b2" * 32
 
 
-def key_file(tmp_path: Path, text: str | bytes, mode: int = 0o600) -> Path:
-    path = tmp_path / "digest.key"
-    path.write_bytes(text.encode() if isinstance(text, str) else text)
-    path.chmod(mode)
-    return path
-
-
 def test_the_first_key_signs_and_the_others_are_known(tmp_path: Path) -> None:
-    before = DigestKey.read(key_file(tmp_path, f"{OLD}\n"))
-    after = DigestKey.read(key_file(tmp_path, f"{NEW}\n\n  {OLD}  \n", 0o640))  # a group may share it
+    before = DigestKey.read(private(tmp_path / "digest.key", f"{OLD}\n"))
+    after = DigestKey.read(private(tmp_path / "digest.key", f"{NEW}\n\n  {OLD}  \n", 0o640))  # a group may share it
     assert OLD not in repr(after) and NEW not in repr(after)
     assert after.key_id == DigestKey(NEW.encode()).key_id != before.key_id
     assert after.digest("hunter2") != before.digest("hunter2")
@@ -117,15 +109,15 @@ def test_the_first_key_signs_and_the_others_are_known(tmp_path: Path) -> None:
         ("abc", 0o600, "key 1 has 3 bytes, needs 32"),
         (f"{NEW}\nabc\n", 0o600, "key 2 has 3 bytes, needs 32"),
         (" \n", 0o600, "it is empty"),
-        (bytes(range(128, 168)), 0o600, "key 1 isn't printable ASCII"),
+        ("é" * 20, 0o600, "key 1 isn't printable ASCII"),
         (f"{NEW}\n{NEW}\n", 0o600, "key 2 is there twice"),
         (NEW, 0o604, "every user of this machine may use it"),
         (NEW, 0o602, "every user of this machine may use it"),
     ],
 )
-def test_f39_a_key_file_that_is_wrong_or_open_to_all_is_an_error(tmp_path: Path, text: str | bytes, mode: int, message: str) -> None:
+def test_f39_a_key_file_that_is_wrong_or_open_to_all_is_an_error(tmp_path: Path, text: str, mode: int, message: str) -> None:
     with refused(message) as caught:
-        DigestKey.read(key_file(tmp_path, text, mode))
+        DigestKey.read(private(tmp_path / "digest.key", text, mode))
     assert caught.value.hint
     assert NEW not in str(caught.value)
 

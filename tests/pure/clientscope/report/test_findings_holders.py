@@ -13,6 +13,7 @@ from command_runs import Run
 from golden import is_golden
 from made_findings import BILLING, DAY_MS, NOW_MS, ORDERS, leak, recorded
 from page_state import live
+from private_files import private
 from programs import on_terminal, ran
 from served_page import serving
 
@@ -59,10 +60,7 @@ def page() -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def keys(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("keys") / "digest.key"
-    path.write_bytes(NEW + b"\n" + OLD + b"\n")
-    path.chmod(0o600)
-    return path
+    return private(tmp_path_factory.mktemp("keys") / "digest.key", f"{NEW.decode()}\n{OLD.decode()}\n")
 
 
 def who_has(page: str, keys: Path, *before: str) -> list[str]:

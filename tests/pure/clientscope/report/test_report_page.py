@@ -15,6 +15,7 @@ from alert_receivers import status
 from command_runs import Run
 from golden import is_golden, session
 from page_state import NOW_MS, found, live, opened, pushed, result
+from private_files import private
 from served_page import serving
 
 from clientscope.api.clients import ClientList, ClientRow
@@ -77,9 +78,7 @@ def test_what_is_printed(page: str, clients: Run, monkeypatch: pytest.MonkeyPatc
 
 def test_a_page_that_wants_a_token(locked: str, tmp_path: Path, clients: Run) -> None:
     assert "hint: --token-file" in clients(locked).failed
-    token = tmp_path / "token"
-    token.write_text(SECRET)
-    token.chmod(0o644)
+    token = private(tmp_path / "token", SECRET, 0o644)
     assert "every user of this machine may use it" in clients(locked, "--token-file", str(token)).refused
     token.chmod(0o600)
     assert len(clients(locked, "--token-file", str(token), "-o", "name").printed.splitlines()) == 3

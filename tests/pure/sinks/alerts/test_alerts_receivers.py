@@ -12,6 +12,7 @@ import pytest
 from alert_receivers import SECRET, receiver
 from golden import is_golden
 from made_findings import BILLING, leak, made
+from private_files import private
 from refusals import refused
 
 from clientscope.errors import SettingsError
@@ -62,9 +63,7 @@ def test_what_it_says(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("size", "is_taken"), [(23, False), (24, True), (64, True), (65, False)])
 def test_a_signing_secret_has_the_size_that_standard_webhooks_asks_for(tmp_path: Path, size: int, is_taken: bool) -> None:
-    secret = tmp_path / "secret"
-    secret.write_text("whsec_" + base64.b64encode(b"s" * size).decode())
-    secret.chmod(0o600)
+    secret = private(tmp_path / "secret", "whsec_" + base64.b64encode(b"s" * size).decode())
     with nullcontext() if is_taken else refused("24 to 64 bytes"):
         assert read(tmp_path, HOOK.replace("env:HOOK", f"file:{secret}"))[0].secrets == (b"s" * size,)
 
@@ -111,9 +110,7 @@ def test_a_mistake_is_said_with_its_line(tmp_path: Path) -> None:
 
 
 def test_a_secret_of_a_file_that_others_can_read_is_refused(tmp_path: Path) -> None:
-    secret = tmp_path / "secret"
-    secret.write_text(ENVIRON["HOOK"] + "\n")
-    secret.chmod(0o644)
+    secret = private(tmp_path / "secret", ENVIRON["HOOK"] + "\n", 0o644)
     text = HOOK.replace("env:HOOK", f"file:{secret}")
     with refused("every user of this machine may use it"):
         read(tmp_path, text)

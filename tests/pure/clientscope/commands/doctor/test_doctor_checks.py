@@ -25,6 +25,7 @@ from golden import is_golden
 from kafka.errors import TopicAuthorizationFailedError, UnknownTopicOrPartitionError
 from listeners import taking
 from places import ROOT
+from private_files import private
 from rich.console import Console
 from scripted_broker import ScriptedBroker
 
@@ -176,13 +177,6 @@ def test_one_that_never_answers_is_another() -> None:
 KEY, OTHER, TOKEN = "CNRYKEY0" * 5, "CNRYKEY1" * 5, "CNRYTOKEN" * 3
 
 
-def secret(path: Path, text: str, mode: int = 0o600) -> Path:
-    path.touch(mode=0o600)
-    path.write_text(text)
-    path.chmod(mode)
-    return path
-
-
 class PageOf(PageSettings):
     """The page's settings alone."""
 
@@ -190,8 +184,8 @@ class PageOf(PageSettings):
 
 
 def test_files_and_certificates(tmp_path: Path) -> None:
-    key, token = secret(tmp_path / "digest.key", KEY), secret(tmp_path / "to ken", f"ann {TOKEN}")
-    gateway = GatewaySettings(digest_key_file=key, admin_token_file=token, ssl_key_location=secret(tmp_path / "tls.key", "x"))
+    key, token = private(tmp_path / "digest.key", KEY), private(tmp_path / "to ken", f"ann {TOKEN}")
+    gateway = GatewaySettings(digest_key_file=key, admin_token_file=token, ssl_key_location=private(tmp_path / "tls.key", "x"))
     stream, serve = StreamSettings(digest_key_file=key), ServeSettings(reader_token_file=token)
     everything = Situation(KafkaSettings(), gateway, stream, serve, PageOf(token_file=token))
     text = said(tmp_path, "files", check_files(everything))
@@ -200,8 +194,8 @@ def test_files_and_certificates(tmp_path: Path) -> None:
     text += said(tmp_path, "a token that others may read", check_files(everything))
     key.unlink()
     text += said(tmp_path, "no key", check_files(everything))
-    other = StreamSettings(digest_key_file=secret(tmp_path / "b", OTHER))
-    two = situation(other, GatewaySettings(digest_key_file=secret(tmp_path / "a", KEY)))
+    other = StreamSettings(digest_key_file=private(tmp_path / "b", OTHER))
+    two = situation(other, GatewaySettings(digest_key_file=private(tmp_path / "a", KEY)))
     text += said(tmp_path, "two digest keys", check_files(two))
     now = datetime(2026, 5, 1, tzinfo=UTC)
     text += said(tmp_path, "expiry", (expiry("x", now + timedelta(days=days), now) for days in (-0.5, 7, 90)))

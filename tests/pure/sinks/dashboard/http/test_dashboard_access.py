@@ -13,6 +13,7 @@ from fastapi import FastAPI
 from http_attacks import get
 from page_state import found, live
 from patience import until
+from private_files import private
 from prometheus_client import CollectorRegistry
 from refusals import refused
 from starlette.testclient import TestClient
@@ -229,17 +230,11 @@ def settings(**given: Any) -> ServeSettings:
     return ServeSettings.model_validate(given)
 
 
-def written(path: Path, text: str, mode: int = 0o600) -> Path:
-    path.write_text(text)
-    path.chmod(mode)
-    return path
-
-
 def test_it_listens_to_others_only_with_tokens_or_a_proxy(tmp_path: Path) -> None:
     for host in ("0.0.0.0", "192.0.2.1", "::", "page.example"):  # noqa: S104
         with refused("have no authentication"):
             access_of(settings(), host)
-    file = written(tmp_path / "admin", "# people\nalice " + "x" * 20 + "\n" + "y" * 20 + "\n")
+    file = private(tmp_path / "admin", "# people\nalice " + "x" * 20 + "\n" + "y" * 20 + "\n")
     access = access_of(settings(admin_token_file=file), "0.0.0.0")  # noqa: S104
     http = serving(access)
     assert login(http, "x" * 20).status_code == 204
@@ -272,7 +267,7 @@ def test_on_loopback_every_request_is_the_serving_user_by_default() -> None:
     ],
 )
 def test_a_token_file_that_is_none_is_refused_and_not_quoted(tmp_path: Path, text: str, mode: int, message: str) -> None:
-    file = written(tmp_path / "tokens", text, mode)
+    file = private(tmp_path / "tokens", text, mode)
     with refused(message) as caught:
         access_of(settings(reader_token_file=file), "127.0.0.1")
     assert "xxx" not in str(caught.value)
