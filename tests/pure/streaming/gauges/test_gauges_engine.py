@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from gauge_rows import Topic, beat, heartbeat, listed, series
+from golden import cases
 
 from clientscope.model.input import InputRecord
 from clientscope.presence import FORGOTTEN_MS
@@ -14,7 +15,7 @@ from streaming.gauges import Changes, Gauges
 from streaming.gauges import series as table
 from streaming.gauges.read_clock import RETURN_S
 
-JAVA, GO, OTHER = ("java", "1"), ("go", "1"), ("other", "other")
+JAVA, GO = ("java", "1"), ("go", "1")
 
 
 @pytest.fixture
@@ -176,14 +177,6 @@ def test_a_gateway_without_a_heartbeat_is_silent_as_far_as_all_partitions_were_r
     assert changed(gauges.expire(90.1, {0: 90.1})) == {"java": None}
 
 
-def test_a_restart_writes_nothing_again(gauges: Gauges, topic: Topic) -> None:
-    topic.take(gauges, heartbeat(0, {"java": 1, "go": 2}))
-    again = Gauges(topic.values, now=0)
-    assert again.apply(heartbeat(0, {"java": 1, "go": 2}), now=0) == {}
-    assert again.apply(heartbeat(1, {"java": 1, "go": 2}), now=0) == {}
-    assert changed(again.apply([series(JAVA, 2, 0)], now=0)) == {"java": None}
-
-
 def test_a_gateways_own_row(gauges: Gauges) -> None:
     figures = {"instances": 3, "opened": 40, "closed": 30, "host": "edge-3"}
     assert row(gauges.apply([beat(7, timestamp_ms=1_000, appended_ms=1_100, **figures)], now=0)) == {
@@ -194,53 +187,19 @@ def test_a_gateways_own_row(gauges: Gauges) -> None:
     assert [gauges.host("c", 1, gateway) for gateway in ("g", "another")] == ["edge-3", ""]
 
 
-def rates(gauges: Gauges, at_s: float, opened: int, closed: int, sequence: int, epoch: int = 1) -> tuple[int, int]:
-    at_ms = round(at_s * 1000)
-    figures = {"opened": opened, "closed": closed, "appended_ms": at_ms, "timestamp_ms": at_ms}
-    changed = row(gauges.apply([beat(sequence, epoch=epoch, **figures)], now=at_s))
-    return changed["opened_per_minute"], changed["closed_per_minute"]
-
-
-def test_opened_and_closed_per_minute_follow_the_last_minute_and_fall_to_zero_by_heartbeats(gauges: Gauges) -> None:
-    assert rates(gauges, 0, 100, 50, 0) == (0, 0), "what was before is no rate"
-    assert rates(gauges, 30, 130, 50, 1) == (30, 0)
-    assert rates(gauges, 60, 160, 60, 2) == (60, 10)
-    assert rates(gauges, 90, 160, 60, 3) == (30, 10)
-    assert rates(gauges, 120, 160, 60, 4) == (0, 0)
-    assert rates(gauges, 720, 760, 60, 5) == (60, 0), "an average, where nothing came for longer"
-
-
-def test_a_rate_is_never_negative_nor_counts_what_another_process_did(gauges: Gauges, topic: Topic) -> None:
-    rates(gauges, 0, 0, 0, 0)
-    assert rates(gauges, 10, 500, 400, 1) == (500, 400)
-    assert rates(gauges, 20, 7, 0, 0, epoch=2) == (0, 0)
-    topic.write(gauges.apply([beat(1, epoch=2, opened=9, closed=1, appended_ms=30_000)], now=30))
-    again = Gauges(topic.values, now=40)
-    assert rates(again, 50, 12, 1, 2, epoch=2) == (3, 0), "from where it was before the job's restart"
-    assert rates(again, 52, 2, 0, 3, epoch=2) == (0, 0), "a counter that fell begins anew"
-
-
-@pytest.mark.parametrize(
-    ("opened", "closed", "expected"),
-    [
-        (500, 401, (0, 1)),
-        (501, 400, (1, 0)),
-        (500, 399, (0, 0)),
-        (499, 400, (0, 0)),
-    ],
-)
-def test_either_counter_that_falls_begins_both_anew(gauges: Gauges, opened: int, closed: int, expected: tuple[int, int]) -> None:
-    assert rates(gauges, 0, 500, 400, 0) == (0, 0)
-    assert rates(gauges, 10, opened, closed, 1) == expected
-    after = rates(gauges, 20, opened + 6, closed + 4, 2)
-    assert after == (expected[0] + 6, expected[1] + 4), "counted from where they began"
-
-
-@pytest.mark.parametrize(("after_s", "later"), [(0.999, 98), (1, 0)])
-def test_samples_that_rates_are_counted_from_are_a_second_apart(gauges: Gauges, after_s: float, later: int) -> None:
-    assert rates(gauges, 60, 0, 0, 0) == (0, 0)
-    assert rates(gauges, 60 + after_s, 100, 0, 1) == (100, 0)
-    assert rates(gauges, 120 + after_s, 100, 0, 2) == (later, 0)
+@pytest.mark.parametrize(("steps", "expected"), cases(__file__, "rates.txt"))
+def test_opened_and_closed_per_minute(topic: Topic, steps: str, expected: str) -> None:
+    gauges, said = Gauges({}, now=0), list[str]()
+    for sequence, step in enumerate(steps.split("; ")):
+        if step == "restart":
+            gauges = Gauges(topic.values, now=0)
+            continue
+        at_s, opened, closed, epoch, *_ = map(float, (*step.split(), "1"))
+        figures = {"opened": int(opened), "closed": int(closed), "appended_ms": round(at_s * 1000)}
+        topic.take(gauges, [beat(sequence, epoch=int(epoch), **figures)])
+        (row,) = topic.gateways()
+        said.append(f"{row['opened_per_minute']} {row['closed_per_minute']}")
+    assert "; ".join(said) == expected
 
 
 NOW_MS = 1_800_000_000_000
@@ -273,68 +232,35 @@ def test_f29_a_timestamp_that_cannot_be_right_is_kafkas_own_and_flagged(
     assert gauges.expire(15.1) != {}
 
 
-class TestBounds:
-    """F28, F37: at most so many series, or bytes, of a gateway; the rest is in ``other``, and the sum stays the truth."""
+@pytest.mark.parametrize(("steps", "expected"), cases(__file__, "bounds.txt"))
+def test_f28_what_finds_no_room_is_other_and_the_sum_stays_the_truth(
+    monkeypatch: pytest.MonkeyPatch, topic: Topic, steps: str, expected: str
+) -> None:
+    monkeypatch.setattr(table, "MOST_SERIES", 3)
+    gauges, said, batch = Gauges({}, now=0), list[str](), list[InputRecord]()
+    for step in steps.split("; "):
+        if step == "restart":
+            gauges = Gauges(topic.values, now=0)
+            topic.take(gauges, batch)  # which is read once more
+            continue
+        sequence, what, *counts = step.split()
+        counted = {name: int(number) for name, number in (each.split("=") for each in counts)}
+        alone = [series((name, name if name in ("unknown", "other") else "1"), int(sequence), number) for name, number in counted.items()]
+        batch = alone if what == "one" else heartbeat(int(sequence), counted) * (1 + (what == "twice"))
+        topic.take(gauges, batch)
+        shown = {each["software_name"]: [each[name] for name in ("connections", "opened", "closed")] for each in topic.series()}
+        sums = (f"{name}={':'.join(map(str, of[: 3 if name == 'other' else 1]))}" for name, of in sorted(shown.items()))
+        said.append(" ".join([*sums, f"+{topic.gateways()[0]['other_series']}"]))
+    assert "; ".join(said) == expected
 
-    @pytest.fixture(autouse=True)
-    def _few(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(table, "MOST_SERIES", 3)
 
-    def sums(self, topic: Topic) -> dict[str, int]:
-        return {value["software_name"]: value["connections"] for value in topic.series()}
-
-    def test_what_finds_no_room_is_other_as_of_the_heartbeat(self, gauges: Gauges, topic: Topic) -> None:
-        topic.take(gauges, heartbeat(0, {"a": 1, "b": 2, "c": 3, "d": 4, "e": 5, "unknown": 6}))
-        assert self.sums(topic) == {"a": 1, "b": 2, "c": 3, "unknown": 6, "other": 9}
-        assert topic.gateways()[0]["other_series"] == 2
-        topic.take(gauges, [series(("d", "1"), 1, 9), series(("a", "1"), 2, 0)])
-        assert self.sums(topic)["other"] == 9, "until the next heartbeat"
-        topic.take(gauges, [series(("f", "1"), 3, 1)])
-        assert "f" not in self.sums(topic), "one of them may be in the sum already"
-        topic.take(gauges, heartbeat(4, {"b": 2, "c": 3, "d": 9, "e": 5, "f": 1}))
-        topic.take(gauges, heartbeat(5, {"b": 2, "c": 3, "d": 9, "e": 5, "f": 1}))
-        assert sum(self.sums(topic).values()) == 20
-        assert len(self.sums(topic)) == 4
-        topic.take(gauges, heartbeat(6, {"b": 2, "c": 3, "d": 9}))
-        topic.take(gauges, heartbeat(7, {"b": 2, "c": 3, "d": 9}))
-        assert self.sums(topic) == {"b": 2, "c": 3, "d": 9}
-        assert topic.gateways()[0]["other_series"] == 0
-
-    def test_what_is_in_the_sum_is_not_listed_before_the_next_heartbeat_though_there_is_room(self, gauges: Gauges, topic: Topic) -> None:
-        topic.take(gauges, heartbeat(0, {"a": 1, "b": 2, "c": 3, "d": 4}))
-        topic.take(gauges, heartbeat(1, {"b": 2, "c": 3, "d": 4}))
-        assert (gauges.size()[0], self.sums(topic)) == (4, {"b": 2, "c": 3, "other": 4})
-        topic.take(gauges, [series(("d", "1"), 2, 5), series(("unknown", "unknown"), 3, 7)])
-        assert self.sums(topic) == {"b": 2, "c": 3, "other": 4, "unknown": 7}
-        topic.take(gauges, heartbeat(4, {"b": 2, "c": 3, "d": 5, "unknown": 7}))
-        assert self.sums(topic) == {"b": 2, "c": 3, "d": 5, "unknown": 7}
-
-    def test_the_gateways_own_other_is_added(self, gauges: Gauges, topic: Topic) -> None:
-        topic.take(gauges, heartbeat(0, {"other": 100, "unknown": 1, "a": 1, "b": 2, "c": 3, "d": 4}))
-        assert self.sums(topic) == {"unknown": 1, "a": 1, "b": 2, "c": 3, "other": 104}
-        (other,) = (value for value in topic.series() if value["software_name"] == "other")
-        assert (other["opened"], other["closed"]) == (9 + 9, 0 + 5), "as many as each has opened and closed"
-        topic.take(gauges, [series(OTHER, 1, 101)])
-        assert self.sums(topic)["other"] == 105
-
-    def test_a_repeated_heartbeat_is_not_summed_twice(self, gauges: Gauges, topic: Topic) -> None:
-        once = heartbeat(0, {"a": 1, "b": 2, "c": 3, "d": 4})
-        for batch in (once + once, once, once[::-1]):
-            topic.take(gauges, batch)
-            assert self.sums(topic) == {"a": 1, "b": 2, "c": 3, "other": 4}
-        again = Gauges(topic.values, now=0)
-        topic.take(again, once)
-        topic.take(again, heartbeat(1, {"a": 1, "b": 2, "c": 3, "d": 5}))
-        assert self.sums(topic) == {"a": 1, "b": 2, "c": 3, "other": 5}
-
-    def test_bytes_are_bounded_too(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(table, "MOST_SERIES", 1_000)
-        monkeypatch.setattr(table, "MOST_BYTES", 20_000)
-        gauges = Gauges({}, now=0)
-        gauges.apply([series(("n" * 256, str(number)), number, 1) for number in range(1_000)], now=0)
-        rows, size = gauges.size()
-        assert 40 < rows < 60
-        assert size <= 20_000
+def test_f37_bytes_are_bounded_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(table, "MOST_BYTES", 20_000)
+    gauges = Gauges({}, now=0)
+    gauges.apply([series(("n" * 256, str(number)), number, 1) for number in range(1_000)], now=0)
+    rows, size = gauges.size()
+    assert 40 < rows < 60
+    assert size <= 20_000
 
 
 def test_f25_values_of_an_earlier_or_a_later_release_are_gone_on_with_and_what_is_none_is_ignored() -> None:
