@@ -93,17 +93,6 @@ def test_one_that_came_and_went_between_two_looks_alerts_nobody(fleet: Fleet) ->
     assert (found.state, found.opened_ms, found.ended_ms, found.alert) == ("resolved", NOW + SECOND, NOW + 2 * SECOND, None)
 
 
-def test_what_could_not_be_judged_resolves_nothing(fleet: Fleet) -> None:
-    fleet.client(1, {"acks": "all", "max.in.flight.requests.per.connection": "5", "enable.idempotence": "false", "retries": "9"})
-    fleet.write()
-    assert fleet.state("AN105") == "open"
-    fleet.later()
-    fleet.push(instance=1, settings={"acks": "all"})
-    fleet.later()
-    fleet.later()
-    assert fleet.state("AN105") == "open"
-
-
 def test_a_fleet_with_one_mistake_is_one_finding_with_a_count_and_one_alert(fleet: Fleet) -> None:
     for number in range(30):
         fleet.client(number + 1, BAD, f"orders-{number}", address=f"10.0.0.{number}")
