@@ -115,16 +115,6 @@ def test_what_only_looks_random_alerts_nobody(fleet: Fleet) -> None:
     assert fleet.findings()[-1].code == "SK004", "what is sure comes first"
 
 
-def test_tokens_without_end_are_one_finding(fleet: Fleet) -> None:
-    for number in range(25):
-        fleet.push(instance=1, settings={"sasl.password": f"{SECRET}-{number}"})
-        fleet.now += SECOND
-    fleet.write()
-    found = fleet.findings("SK001")
-    assert len(found) == 21
-    assert sum(finding.state == "open" for finding in found) == 1
-
-
 def test_who_is_connected_anew_with_a_secret_that_had_stopped_has_it_for_ten_minutes_from_then_on(fleet: Fleet) -> None:
     fleet.close(fleet.client(1, LEAK))
     for minutes in (1, 11):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from fleets import HOUR, MINUTE, SECOND, Fleet, left_out
+from fleets import HOUR, MINUTE, SECOND, Fleet
 
 from clientscope.model.enums import Kind
 from clientscope.profiles import Profile, Thresholds
@@ -101,11 +101,3 @@ def test_one_application_has_one_finding_with_a_line_for_each_kind_of_client(fle
     fleet.later(10 * SECOND)
     found = fleet.one("AN309")
     assert found.evidence[0].endswith("; 3 clients") and found.evidence[-1] == "and 18 more kinds of clients"
-
-
-def test_clients_beyond_the_bound_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(upgrades, "MOST_CLIENTS", 10)
-    fleet = Fleet()
-    for number in range(30):
-        uses(fleet, number, *OLD, client_id=f"app{number}x")
-    assert left_out(fleet.engine)["requesting_clients"] >= 20
