@@ -91,18 +91,6 @@ def test_a_client_counts_as_connected_for_half_a_minute_after_its_last_push_whil
     assert fleet.engine.clients.live() == {}
 
 
-def test_client_that_was_away_for_a_moment_counts_though_it_pushed_long_ago(fleet: Fleet) -> None:
-    """It pushes once in its life; its gateway restarts."""
-    fleet.client(1, {"acks": "0"})
-    fleet.later(3 * HOUR)
-    fleet.heartbeat(epoch=2)
-    fleet.later(6 * MINUTE)
-    fleet.connect(epoch=2)
-    fleet.later()
-    fleet.later()
-    assert fleet.counted("AN101") == ("open", 1)
-
-
 @pytest.mark.parametrize("event", ["the job's clock is behind", "it was closed", "a later process has one of that number"])
 def test_after_that_or_once_it_is_known_to_be_gone_it_does_not(fleet: Fleet, event: str) -> None:
     if event.startswith("a later"):
