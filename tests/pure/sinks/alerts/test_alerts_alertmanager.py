@@ -54,7 +54,7 @@ def test_only_what_receivers_are_told_of_and_what_is_routed() -> None:
     kept = alerts(severity="high")
     take(kept, made(1, confidence="low"))
     take(kept, made(2, alert=None))
-    take(kept, made(3, severity="low"))
+    take(kept, made(3, severity="medium"))
     take(kept, resolved(4))
     take(kept, leak(5, state="stopped", ended_ms=NOW_MS - MINUTE))
     assert [one["labels"]["fingerprint"][:8] for one in kept.to_send(NOW_MS)] == ["00000005"]

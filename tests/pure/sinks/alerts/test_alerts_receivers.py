@@ -137,8 +137,3 @@ def test_a_secret_of_a_file_that_others_can_read_is_refused(tmp_path: Path) -> N
 )
 def test_which_receivers_get_a_finding(patterns: dict[str, Any], finding: object, fits: bool) -> None:
     assert receiver(patterns=patterns).wants(finding) is fits  # type: ignore[arg-type]
-
-
-def test_severity_is_this_or_worse() -> None:
-    findings = [made(severity=severity) for severity in ("info", "low", "medium", "high", "critical")]
-    assert [receiver(severity="high").wants(finding) for finding in findings] == [False, False, False, True, True]
