@@ -98,11 +98,6 @@ def test_what_is_said_once_is_no_setting_of_a_file_or_the_environment(tmp_path: 
     assert (loaded.query, loaded.to_earliest, loaded.bootstrap_servers) == ("results", True, "elsewhere:1")
 
 
-def test_errors_are_a_line_and_a_hint(clientscope: Run) -> None:
-    err = clientscope("gateway", "--listen", "x").refused
-    assert err == "error: --listen: 'x' is not HOST:PORT, as in 127.0.0.1:9092\nhint: see: clientscope gateway --help\n"
-
-
 def test_brokers_by_id_from_a_table_and_a_flag(tmp_path: Path) -> None:
     file = tmp_path / "c.toml"
     file.write_text('[brokers.software]\n1 = "apache-kafka/4.4.0"\n2 = "redpanda"\n[brokers.jmx]\n3 = "http://broker-3:9404/metrics"\n')
