@@ -205,20 +205,6 @@ def test_effective_values_and_origins_are_the_references(made: Pushed, complete:
         assert (push.is_set(key), push.is_default(key)) == (origin == "set", origin == "default")
 
 
-@pytest.mark.parametrize(
-    "given",
-    [
-        (("ProducerLinger", "7ms", False), ("linger.ms", None, False)),
-        (("ProducerLinger", "7ms", False), ("linger.ms", "9", False)),
-        (("linger.ms", "9", False), ("ProducerLinger", "7ms", False)),
-        (("linger.ms", "9", False), ("ProducerLinger", None, False)),
-    ],
-)
-def test_of_a_setting_under_two_names_the_last_counts(given: tuple[tuple[str, str | None, bool], ...]) -> None:
-    push = Pushed("kgo", "1.18.0", given)
-    assert seen(push_of(record_of(push)).evidence(KEYS))["linger.ms"] == reference(push, False)["linger.ms"]
-
-
 class Watched(dict[str, Any]):
     """Values that remember which were looked at."""
 
