@@ -35,17 +35,6 @@ def test_other_names_are_nobodys() -> None:
     assert [name for name in NONE if clients({name: "1"})] == []
 
 
-def test_springs_common_settings_are_each_clients() -> None:
-    given = [
-        "spring.kafka.properties.request.timeout.ms",
-        "spring.kafka.producer.properties.acks",
-        "spring.kafka.consumer.properties.group.id",
-    ]
-    producer, consumer = clients(dict.fromkeys(given, "1"))
-    assert set(producer.names) == {"request.timeout.ms", "acks"}
-    assert set(consumer.names) == {"request.timeout.ms", "group.id"}
-
-
 CONNECTS = {
     "acks": "1", "retries": "0", "max.in.flight.requests.per.connection": "10", "linger.ms": "5",
 }  # fmt: skip
