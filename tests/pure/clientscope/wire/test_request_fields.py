@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 import pytest
+from golden import is_golden
 from hypothesis import given
 from hypothesis import strategies as st
 from kafka.protocol.consumer import FetchRequest, HeartbeatRequest, JoinGroupRequest
@@ -45,15 +48,6 @@ def produced(version: int, records: bytes | None) -> Any:
     return ProduceRequest(version=version, transactional_id="tx", acks=-1, timeout_ms=21_000, topic_data=data)
 
 
-@pytest.mark.parametrize("version", range(3, 14))
-def test_produce(version: int) -> None:
-    head = {"transactionalId": "tx", "acks": "-1", "timeoutMs": "21000"}
-    read = fields_of(produced(version, batch(1, 9)))
-    assert read == head | {"batchCompression": "1", "batchHasProducerId": "true"}
-    assert fields_of(produced(version, batch())) == head | {"batchCompression": "0", "batchHasProducerId": "false"}
-    assert fields_of(produced(version, None)) == head
-
-
 def test_a_batch_of_before_kafka_0_11_shows_nothing() -> None:
     old = struct.pack(">qiIbbq", 0, 30, 0, 1, 1, 5) + bytes(60)
     assert set(fields_of(produced(7, old))) == {"transactionalId", "acks", "timeoutMs"}
@@ -67,11 +61,9 @@ def test_no_record_is_ever_read() -> None:
     assert fields_of(frame[:place], whole=False) == fields_of(frame)
 
 
-@pytest.mark.parametrize("version", range(4, 19))
-@pytest.mark.parametrize("topics", [0, 1, 30])
-def test_fetch(version: int, topics: int) -> None:
+def fetched(version: int, topics: int) -> Any:
     topic, partition = FetchRequest.FetchTopic, FetchRequest.FetchTopic.FetchPartition
-    message = FetchRequest(
+    return FetchRequest(
         version=version, replica_id=-1, max_wait_ms=350, min_bytes=7, max_bytes=40_000_000, isolation_level=1, session_id=5,
         session_epoch=2, rack_id="eu-1",
         topics=[
@@ -83,61 +75,49 @@ def test_fetch(version: int, topics: int) -> None:
         ],
         forgotten_topics_data=[FetchRequest.ForgottenTopic(version=version, topic="gone", partitions=[1, 2])] if version >= 7 else [],
     )  # fmt: skip
-    expected = {"maxWaitMs": "350", "minBytes": "7", "maxBytes": "40000000", "isolationLevel": "1"}
-    if version < 15:
-        expected["replicaId"] = "-1"
-    if topics:
-        expected["partitionMaxBytes"] = "900000"
-    if version >= 11:
-        expected["rackId"] = "eu-1"
-    assert fields_of(message) == expected
 
 
-@pytest.mark.parametrize("version", range(14))
-def test_metadata(version: int) -> None:
+def asks_metadata(version: int) -> Any:
     topics = [MetadataRequest.MetadataRequestTopic(version=version, name=name) for name in ("a", "b")]
-    message = MetadataRequest(version=version, topics=topics, allow_auto_topic_creation=False)
-    assert fields_of(message) == ({"allowAutoTopicCreation": "false"} if version >= 4 else {})
+    return MetadataRequest(version=version, topics=topics, allow_auto_topic_creation=False)
 
 
-@pytest.mark.parametrize("version", range(10))
-def test_join_group(version: int) -> None:
+def joins(version: int) -> Any:
     protocol = JoinGroupRequest.JoinGroupRequestProtocol
-    message = JoinGroupRequest(
+    return JoinGroupRequest(
         version=version, group_id="billing", session_timeout_ms=20_000, rebalance_timeout_ms=120_000, member_id="", group_instance_id="b-1",
         protocol_type="consumer", protocols=[protocol(version=version, name=name, metadata=bytes(40)) for name in ("range", "sticky")],
     )  # fmt: skip
-    expected = {"groupId": "billing", "sessionTimeoutMs": "20000", "protocolType": "consumer", "protocols": "range,sticky"}
-    if version >= 1:
-        expected["rebalanceTimeoutMs"] = "120000"
-    if version >= 5:
-        expected["groupInstanceId"] = "b-1"
-    assert fields_of(message) == expected
-
-
-@pytest.mark.parametrize("version", range(6))
-def test_heartbeat_and_init_producer_id(version: int) -> None:
-    heartbeat = HeartbeatRequest(version=min(version, 4), group_id="billing", generation_id=3, member_id="m")
-    assert fields_of(heartbeat) == {"groupId": "billing"}
-    message = InitProducerIdRequest(version=version, transactional_id="tx", transaction_timeout_ms=50_000)
-    assert fields_of(message) == {"transactionalId": "tx", "transactionTimeoutMs": "50000"}
 
 
 def head(key: int, version: int) -> bytes:
     return REQUEST_HEAD.pack(0, key, version, 7) + b"\x00\x01c\x00"
 
 
-def test_heartbeats_of_the_consumer_and_share_protocols() -> None:
-    """By the message files of 4.4.0; tests/real has the same of real clients."""
-    member = b"\x02g\x02m\x00\x00\x00\x00"
-    consumer = head(68, 1) + member + b"\x03i1\x05eu-1" + struct.pack(">i", 90_000) + b"\x02\x02t\x00\x08uniform\x00\x00"
-    expected = {"groupId": "g", "instanceId": "i1", "rackId": "eu-1", "rebalanceTimeoutMs": "90000", "serverAssignor": "uniform"}
-    assert fields_of(consumer) == expected
-    assert fields_of(head(76, 1) + member + b"\x05eu-1\x00\x00") == {"groupId": "g", "rackId": "eu-1"}
-    share = head(78, 2) + member + struct.pack(">iiiiib", 400, 2, 50_000, 60, 60, 1) + b"\x01\x01\x00"
-    assert fields_of(share) == {
-        "groupId": "g", "maxWaitMs": "400", "minBytes": "2", "maxBytes": "50000", "maxRecords": "60", "shareAcquireMode": "1",
-    }  # fmt: skip
+_MEMBER = b"\x02g\x02m\x00\x00\x00\x00"
+MESSAGES: dict[str, tuple[Iterable[int], Callable[[int], Any]]] = {
+    "Produce of a producer with an id, compressed": (range(3, 14), lambda version: produced(version, batch(1, 9))),
+    "Produce": (range(3, 14), lambda version: produced(version, batch())),
+    "Produce without records": (range(3, 14), lambda version: produced(version, None)),
+    **{f"Fetch of {topics} topics": (range(4, 19), partial(fetched, topics=topics)) for topics in (0, 1, 30)},
+    "Metadata": (range(14), asks_metadata),
+    "JoinGroup": (range(10), joins),
+    "Heartbeat": (range(5), lambda version: HeartbeatRequest(version=version, group_id="billing", generation_id=3, member_id="m")),
+    "InitProducerId": (range(6), lambda v: InitProducerIdRequest(version=v, transactional_id="tx", transaction_timeout_ms=50_000)),
+    # By the message files of 4.4.0; tests/real has the same of real clients.
+    "ConsumerGroupHeartbeat": (
+        [1], lambda v: head(68, v) + _MEMBER + b"\x03i1\x05eu-1" + struct.pack(">i", 90_000) + b"\x02\x02t\x00\x08uniform\x00\x00",
+    ),
+    "ShareGroupHeartbeat": ([1], lambda version: head(76, version) + _MEMBER + b"\x05eu-1\x00\x00"),
+    "ShareFetch": ([2], lambda version: head(78, version) + _MEMBER + struct.pack(">iiiiib", 400, 2, 50_000, 60, 60, 1) + b"\x01\x01\x00"),
+}  # fmt: skip
+
+
+def test_what_each_version_shows() -> None:
+    text = ""
+    for title, (versions, made) in MESSAGES.items():
+        text += "".join(f"{title}, v{version}: {fields_of(made(version))}\n" for version in versions)
+    assert is_golden(text, __file__, "request_fields.txt")
 
 
 def test_a_text_is_cut_like_those_of_records() -> None:
