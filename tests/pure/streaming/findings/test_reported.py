@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from fleets import MINUTE, SECOND, Fleet, shown
+from golden import cases
 
 CONSUMER = {"group.id": "billing", "max.poll.interval.ms": "300000"}
 
@@ -81,31 +82,12 @@ def test_batches_that_wait_for_far_longer_than_linger_are_a_finding(fleet: Fleet
     assert shown(one) == {"linger.ms": "200"}
 
 
-@pytest.mark.parametrize(
-    ("linger", "wait_ms", "found"),
-    [("0", 499, False), ("0", 500, True), ("5", 500, True), ("1000", 2_999, False), ("1000", 3_000, True), ("0..40", 9_000, False)],
-)
-def test_far_longer_is_a_multiple_and_half_a_second(fleet: Fleet, linger: str, wait_ms: int, found: bool) -> None:
-    fleet.client(settings={"linger.ms": linger})
-    reports_twice(fleet, queue_time_avg_ms=wait_ms)
-    assert bool(fleet.findings("AN407")) == found
-
-
-@pytest.mark.parametrize(
-    ("min_bytes", "rate", "size", "found"),
-    [
-        ("1", 50, 120, True),
-        ("1", 49, 120, False),
-        ("1", 400, 16_384, True),
-        ("1", 400, 16_385, False),
-        ("2", 400, 120, False),
-        ("0", 400, 120, True),
-    ],
-)
-def test_many_small_fetches_that_wait_for_one_byte_are_a_finding(fleet: Fleet, min_bytes: str, rate: int, size: int, found: bool) -> None:
-    fleet.client(settings={"group.id": "billing", "fetch.min.bytes": min_bytes})
-    reports_twice(fleet, fetch_rate=rate, fetch_size_avg_bytes=size, record_rate=1_000)
-    assert bool(fleet.findings("AN210")) == found
+@pytest.mark.parametrize(("code", "setting", "reported", "found"), cases(__file__, "thresholds.txt"))
+def test_what_two_reports_say_is_a_finding_from_a_threshold_on(fleet: Fleet, code: str, setting: str, reported: str, found: str) -> None:
+    key, value = setting.split("=")
+    fleet.client(settings={"group.id": "billing", key: value} if code == "AN210" else {key: value})
+    reports_twice(fleet, **{name: float(number) for name, number in (each.split("=") for each in reported.split())})
+    assert bool(fleet.findings(code)) == (found == "yes")
 
 
 def test_the_finding_names_the_bytes_that_make_half_as_many_fetches(fleet: Fleet) -> None:
