@@ -51,18 +51,7 @@ def test_each_reason_names_its_api_and_fine_ones_are_left_out() -> None:
     assert [(reason.api_key, reason.api_version) for reason in verdict.reasons] == [(0, 2), (1, 3)]
 
 
-@pytest.mark.parametrize(
-    ("software", "advice"),
-    [
-        ("librdkafka 1.4.0", "Upgrade librdkafka to 1.8.2 or later (2.11.0 for SASL/GSSAPI"),
-        ("librdkafka 2.3.0", "Remove settings that pin an old protocol version: librdkafka 2.3.0 knows newer ones."),
-        ("kafka-python 2.0.2", "Remove settings"),
-        ("somebodys 1.0", "Upgrade its client library"),
-        ("unknown unknown", "Upgrade its client library"),
-        ("librdkafka ?", "Upgrade librdkafka to 1.8.2"),
-        ("kafka_ex 0.14.0", "Upgrade kafka_ex to 1.0.0 or later"),
-    ],
-)
+@pytest.mark.parametrize(("software", "advice"), cases(__file__, "advice.txt"))
 def test_advice(software: str, advice: str) -> None:
     assert judge_readiness(observed("Produce 2", software), "4.0.0").advice.startswith(advice)
 
@@ -118,20 +107,8 @@ def test_a_time_is_read_as_it_is_written() -> None:
     assert logged_ms(utc(1_764_000_000_000)) == 1_764_000_000_000 and utc(None) == utc(0) == ""
 
 
-@pytest.mark.parametrize(
-    ("name", "version", "reached"),
-    [
-        ("librdkafka", "1.8.2", True),
-        ("librdkafka", "1.8.0", False),
-        ("confluent-kafka-python", "1.8.2-rdkafka-1.8.2", True),
-        ("Confluent-Kafka-Python", "1.5.0-rdkafka-1.5.0", False),
-        ("apache-kafka-java", "6.2.0-ccs", True),
-        ("apache-kafka-java", "2.0.1", False),
-        ("sarama", "v1.43.0", True),
-        ("librdkafka", "unknown", None),
-    ],
-)
-def test_versions_as_software_reports_them(name: str, version: str, reached: bool | None) -> None:
+@pytest.mark.parametrize(("name", "version", "reached"), cases(__file__, "minimum.txt"))
+def test_versions_as_software_reports_them(name: str, version: str, reached: str) -> None:
     minimum = minimum_of(name)
-    assert minimum is not None and minimum.reached_by(version) is reached
+    assert minimum is not None and str(minimum.reached_by(version)) == reached
     assert minimum_of("unknown") is minimum_of("") is None
