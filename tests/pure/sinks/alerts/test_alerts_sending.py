@@ -12,6 +12,7 @@ from contextlib import nullcontext
 import pytest
 import standardwebhooks
 from alert_receivers import SECRET, cut, hang, message, receiver, serving, status
+from golden import cases
 from made_findings import leak, made
 
 from clientscope.model.client import Application
@@ -27,27 +28,13 @@ def posted(url: str, *allowed: str, timeout_s: float = 5.0) -> SendResult:
     return post(receiver(timeout_s=timeout_s, allowed_hosts=hosts, headers=(("Authorization", "canary-7"),)), url, b"{}", {})
 
 
-@pytest.mark.parametrize(
-    ("code", "headers", "is_final", "retry_after_s"),
-    [
-        (300, {}, False, 0),
-        (302, {"Location": "http://127.0.0.1/"}, False, 0),
-        (400, {}, True, 0),
-        (410, {}, True, 0),
-        (404, {}, False, 0),
-        (429, {"Retry_After": "7"}, False, 7),
-        (429, {"Retry_After": "soon"}, False, 0),
-        (429, {"Retry_After": "86400"}, False, 3_600),
-        (503, {"Retry_After": "7"}, False, 7),
-        (503, {"Retry_After": "Wed, 21 Oct 2015 07:28:00 GMT"}, False, 0),
-        (500, {"Retry_After": "7"}, False, 0),
-    ],
-)
-def test_f30_answers(code: int, headers: dict[str, str], is_final: bool, retry_after_s: float) -> None:
-    with serving(status(code, **headers), status(204)) as server:
+@pytest.mark.parametrize(("code", "header", "is_final", "retry_after_s"), cases(__file__, "answers.txt"))
+def test_f30_answers(code: str, header: str, is_final: str, retry_after_s: str) -> None:
+    headers = dict([header.split(": ")] if header else [])
+    with serving(status(int(code), **headers), status(204)) as server:
         result = posted(server.url)
-        assert result.reason == f"HTTP {code}" + ": redirects are not followed, set the address itself" * (code < 400)
-        assert (result.ok, result.is_final, result.retry_after_s) == (False, is_final, retry_after_s)
+        assert result.reason == f"HTTP {code}" + ": redirects are not followed, set the address itself" * (code < "400")
+        assert (result.ok, result.is_final, result.retry_after_s) == (False, is_final == "yes", float(retry_after_s))
         assert posted(server.url).ok
 
 
