@@ -211,22 +211,6 @@ SECRET_KEYS = (
 )
 
 
-PRINCIPALS = (
-    "alice", "User:ANONYMOUS", "CN=orders,OU=Payments,O=Example Corp,L=Zürich,C=CH", "kafka/broker1.example.org@EXAMPLE.ORG",
-    "system:serviceaccount:payments:orders-token-reader", "spiffe://cluster.local/ns/payments/sa/orders", "$ConnectionString",
-    "arn:aws:sts::123456789012:assumed-role/orders/i-0abcd1234efgh5678", "ABCDEFGHIJKLMNOP", "sa-7q3xk2",
-    # A subject that Auth0 gives to an application: public, and random.
-    "Zx8mQ4rT1vLp9KcN2bYs7WdF3hGj6AeU@clients", "0b1e9f5c-8a3e-4a7e-9df0-d2a1c6c10b11", "svc@project.iam.gserviceaccount.com",
-)  # fmt: skip
-
-CLIENT_IDS = (
-    "orders", "orders-7d9f8b6c5d-x2x4z", "orders-4f9c2b7e-1a63-4d0e-9b58-6c1f0a7d3e92", "connect-cluster-1-offsets", "rdkafka", "sarama",
-    "producer-1", "app-1b3668c2-9a76-408f-85b2-1beb464711a6-StreamThread-1-restore-consumer", "password-service", "token-issuer:eu",
-    "01ARZ3NDEKTSV4RRFFQ69G5FAV", "MkU3OEVBNTcwNTJENDM2Qk", "consumer-orders:1", "ip-10-0-0-1.eu-west-1.compute.internal", "订单",
-    "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
-)  # fmt: skip
-
-
 def test_every_string_of_the_records_is_judged_as_some_table_says() -> None:
     """A new field fails here until somebody has said how it is judged."""
 
@@ -270,11 +254,8 @@ def test_innocent_names_stay() -> None:
     for names in (ClientNames(), ClientNames(KEY)):
         for name, version in cases(__file__, "software.txt"):
             assert (names("software_name", name), names("software_version", version)) == (name, version)
-        assert [names("principal", each) for each in PRINCIPALS] == list(PRINCIPALS)
-        assert [names("client_id", each) for each in CLIENT_IDS] == list(CLIENT_IDS)
-        for field in ("cluster", "gateway", "listener", "address", "reason"):
-            for text in ("MkU3OEVBNTcwNTJENDM2Qk", "gateway-1.example.org:9092", "CLIENT", "::ffff:10.0.0.1", "client_closed"):
-                assert names(field, text) == text
+        for field, name in cases(__file__, "innocent_names.txt"):
+            assert names(field, name) == name
 
 
 def test_a_client_id_that_looks_random_is_hidden_and_a_principal_isnt() -> None:
