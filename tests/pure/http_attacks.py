@@ -44,9 +44,9 @@ def is_open(held: socket.socket) -> bool:
         return False
 
 
-def ends(held: socket.socket, drip: bytes = b"", every_s: float = 0.1, patience_s: float = 60.0) -> bool:
+def ends(held: socket.socket, drip: bytes = b"", every_s: float = 0.1) -> bool:
     """Whether the server ends a connection, to which a byte of ``drip`` is sent now and then; what it says is thrown away."""
-    deadline, sent = time.monotonic() + patience_s, 0
+    deadline, sent = time.monotonic() + 60.0, 0
     held.settimeout(every_s)
     while time.monotonic() < deadline:
         try:

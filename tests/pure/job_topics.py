@@ -51,10 +51,10 @@ def progress(start: QueryStart, position: dict[str, dict[int, int]]) -> QueryPro
     )
 
 
-def begun(queries: Iterable[str] = PLANS) -> TopicInMemory:
+def begun() -> TopicInMemory:
     """Each query has read to `READ`."""
     topic = TopicInMemory()
-    for query in queries:
+    for query in PLANS:
         topics = PLANS[query].topics
         start = new_start(query, dict.fromkeys(topics, TOPIC_ID), {}, "it had never run")
         topic.write(start, progress(start, {each: {0: READ} for each in topics}))

@@ -103,10 +103,10 @@ def keys(answer: bytes) -> set[int]:
     return set(read_ranges(answer, 4))
 
 
-def offered(telemetry: Telemetry, software: tuple[str, str] = JAVA) -> Session:
+def offered(telemetry: Telemetry) -> Session:
     """A session whose client has been offered telemetry."""
     session = Session(True, 10_240, telemetry=telemetry)
-    assert {71, 72} <= keys(says(session, software))
+    assert {71, 72} <= keys(says(session))
     return session
 
 

@@ -55,12 +55,12 @@ def response(code: int = 0, version: int = 4, correlation_id: int = 1) -> bytes:
     return framed(message, correlation_id)
 
 
-def push_frame(configs: list[tuple[str, Any, int]], correlation_id: int = 2, version: int = 0) -> bytes:
+def push_frame(configs: list[tuple[str, Any, int]], version: int = 0) -> bytes:
     entry = PushConfigRequest.Config
     message = PushConfigRequest(
         version=0, configs=[entry(version=0, config_key=k, config_value=v, config_type=t, is_default=False) for k, v, t in configs]
     )
-    frame = framed(message, correlation_id, "orders-producer")
+    frame = framed(message, 2, "orders-producer")
     return frame[:6] + struct.pack(">h", version) + frame[8:]
 
 

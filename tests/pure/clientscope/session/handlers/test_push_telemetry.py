@@ -173,8 +173,8 @@ def test_a_copy_that_cannot_be_read_passes_and_is_counted(telemetry: Telemetry) 
 # A broker answers k71 itself. kafka-python has no classes for this key: the bytes are as Kafka's GetTelemetrySubscriptions*.json say.
 
 
-def broker_gives(given: uuid.UUID = ID, error: int = 0, correlation_id: int = 7) -> bytes:
-    begun = struct.pack(">ibih", correlation_id, 0, 0, error)
+def broker_gives(given: uuid.UUID = ID, error: int = 0) -> bytes:
+    begun = struct.pack(">ibih", 7, 0, 0, error)
     return in_frame(begun, given.bytes, struct.pack(">i2bii?", 12, 2, 4, 300_000, 1_048_576, True), b"\2\1\0")
 
 
