@@ -70,7 +70,9 @@ class SeriesTable:
 
     def load(self, key: bytes, count: KnownCount) -> None:
         """Takes in what was published before this process started."""
-        self._set(key, count._replace(published=True))
+        # What found no room is in the sum of the others; the heartbeat that says how much it is may be read once more.
+        sequence = count.sequence - key.endswith(_OTHER_END)
+        self._set(key, count._replace(sequence=sequence, published=True))
 
     def merge(self, key: bytes, count: KnownCount, from_heartbeat: bool) -> bool:
         """Takes in a count, in any order, any number of times.  Returns False where a heartbeat's series finds no room."""

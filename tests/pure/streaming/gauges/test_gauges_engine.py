@@ -240,13 +240,13 @@ def test_f28_what_finds_no_room_is_other_and_the_sum_stays_the_truth(
     gauges, said, batch = Gauges({}, now=0), list[str](), list[InputRecord]()
     for step in steps.split("; "):
         if step == "restart":
-            gauges = Gauges(topic.values, now=0)
-            topic.take(gauges, batch)  # which is read once more
-            continue
-        sequence, what, *counts = step.split()
-        counted = {name: int(number) for name, number in (each.split("=") for each in counts)}
-        alone = [series((name, name if name in ("unknown", "other") else "1"), int(sequence), number) for name, number in counted.items()]
-        batch = alone if what == "one" else heartbeat(int(sequence), counted) * (1 + (what == "twice"))
+            gauges = Gauges(topic.values, now=0)  # the last batch is read once more
+        else:
+            sequence, what, *counts = step.split()
+            counted = {name: int(number) for name, number in (each.split("=") for each in counts)}
+            names = {name: (name, name if name in ("unknown", "other") else "1") for name in counted}
+            alone = [series(names[name], int(sequence), number) for name, number in counted.items()]
+            batch = alone if what == "one" else heartbeat(int(sequence), counted) * (1 + (what == "twice"))
         topic.take(gauges, batch)
         shown = {each["software_name"]: [each[name] for name in ("connections", "opened", "closed")] for each in topic.series()}
         sums = (f"{name}={':'.join(map(str, of[: 3 if name == 'other' else 1]))}" for name, of in sorted(shown.items()))
