@@ -245,7 +245,7 @@ async def test_a_process_that_dies_by_itself_is_replaced_and_nobody_is_blamed() 
 @patiently
 @in_a_loop
 async def test_closing_while_it_is_started_again_leaves_no_process() -> None:
-    async with running({"start": "sleep a little"}) as it:
+    async with running({"start": "sleep a little"}, deadline_s=5.0) as it:
         assert (await it.push("bad", act="exit")).error_code == THROTTLING_QUOTA_EXCEEDED
 
 
