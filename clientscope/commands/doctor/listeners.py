@@ -13,7 +13,6 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from shlex import quote
 from typing import TypeVar
 
 from cryptography import x509
@@ -224,7 +223,7 @@ def judge(listener: AdvertisedListener, probed: Probed, clients: str, *, own: bo
         text = f"{name}: {probed.failure}"
         if for_clients:
             remedy = "start the gateway at that address; or correct advertised.listeners, which must be an address that clients reach"
-            return problem(text, remedy, f"clientscope gateway --listen {quote(f'{listener.host}:{listener.port}')}")
+            return problem(text, remedy, f"clientscope gateway --listen {_pasted(listener)}")
         return warning(text, "correct advertised.listeners, or open the port, if clients or clientscope on this machine are to use it")
     if probed.keys is None:
         reason = "no answer to ApiVersions, so it isn't known whether it is a gateway"
@@ -270,3 +269,9 @@ def _gateway(situation: Situation, addresses: set[tuple[str, int]]) -> CheckResu
             f"{name}: a gateway answers, and no broker advertises this address", "clients get the advertised addresses: compare them"
         )
     return ok(f"{name}: a gateway answers")
+
+
+def _pasted(listener: AdvertisedListener) -> str:
+    """An address for a shell; the broker's own text is only shown if it is a plain name."""
+    plain = all(character.isalnum() or character in ".-:" for character in listener.host)
+    return f"{listener.host}:{listener.port}" if plain else f"HOST:{listener.port}"

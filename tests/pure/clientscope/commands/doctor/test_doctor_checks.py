@@ -240,9 +240,9 @@ LISTENERS = [
 """Name, whether it is for brokers, whether clientscope itself uses it, and what answers."""
 
 
-def test_a_hostile_host_is_one_word_of_a_command() -> None:
+def test_a_hostile_host_is_in_no_command() -> None:
     found = judge(AdvertisedListener(1, "CLIENT", "h;rm -rf $HOME", 9092, "PLAINTEXT", False), NOBODY, "CLIENT", own=False)
-    assert shlex.split(found.command) == ["clientscope", "gateway", "--listen", "h;rm -rf $HOME:9092"]
+    assert found.command == "clientscope gateway --listen HOST:9092"
 
 
 def described(**allowed: set[str]) -> dict[str, Any]:
