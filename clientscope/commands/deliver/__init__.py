@@ -10,7 +10,7 @@ from pydantic import Field
 from clientscope.commands.command import Command
 from clientscope.config import KafkaSettings
 from clientscope.config.base import Option
-from clientscope.config_types import Address, HttpUrl
+from clientscope.config_types import Address
 
 
 class DeliverSettings(KafkaSettings):
@@ -20,7 +20,7 @@ class DeliverSettings(KafkaSettings):
     receivers: Annotated[Path, Option(metavar="FILE")] = Field(
         Path("receivers.toml"), description="who gets which findings, and how (docs/alerts.md)"
     )
-    external_url: Annotated[HttpUrl, Option(section="serve", key="external_url", metavar="URL")] = Field(
+    external_url: Annotated[str, Option(section="serve", key="external_url", metavar="URL")] = Field(
         "", description="public address of the page of serve, for links in alerts"
     )
     metrics_listen: Address = Field("127.0.0.1:9467", description="address of /metrics, /healthz and /readyz; port 0 turns them off")

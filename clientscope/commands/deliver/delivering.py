@@ -5,6 +5,7 @@ from __future__ import annotations
 from clientscope import pages, topics
 from clientscope.bounded_http import refusals
 from clientscope.commands.deliver import DeliverSettings
+from clientscope.config_types import check_url
 from clientscope.errors import SettingsError
 from clientscope.kafka.access import KafkaAccess
 from clientscope.local.process import StopRequest
@@ -27,6 +28,7 @@ def run(settings: DeliverSettings) -> int:
     """
     apprise.isolate()
     receivers = read(settings.receivers)
+    external_url = _external_url(settings.external_url)
     for receiver in receivers:
         if receiver.kind == "apprise":
             apprise.require_known(receiver)
@@ -39,7 +41,7 @@ def run(settings: DeliverSettings) -> int:
         raise SettingsError("--receiver is for --test", "to send nothing to a receiver, remove it from the receivers file")
     kafka = KafkaAccess.of(settings)
     topics.verify(kafka, *USED_BY["deliver"])
-    delivery = Deliveries(kafka, receivers, settings.external_url)
+    delivery = Deliveries(kafka, receivers, external_url)
     served = {
         "/metrics": pages.metrics(delivery.metrics.registry),
         "/healthz": pages.probe(delivery.health),
@@ -73,3 +75,15 @@ def _test(receiver: Receiver, url: str) -> SendResult:
     if receiver.kind == "alertmanager":
         return alertmanager.send_test(receiver, url)
     return webhook.send_test(receiver) if receiver.kind == "webhook" else apprise.send_test(receiver)
+
+
+def _external_url(url: str) -> str:
+    try:
+        check_url(url)
+    except ValueError as error:
+        raise SettingsError(
+            f"--external-url: {error}", "set the public address of the page of serve, as in https://clientscope.example.com/"
+        ) from None
+    if len(url) > 300:
+        raise SettingsError("--external-url is longer than 300 characters")
+    return url
