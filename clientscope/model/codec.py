@@ -29,22 +29,22 @@ def adapter(record_class: type[Record]) -> TypeAdapter[Record]:
     """What reads and writes records of a class; made once in each process."""
     if (known := _adapters.get(record_class)) is None:
         known = _adapters[record_class] = TypeAdapter(record_class)
-        known.validator = SchemaValidator(_ending_at_first_wrong_item(known.core_schema))
+        known.validator = SchemaValidator(_failing_fast(known.core_schema))
     return known
 
 
-def _ending_at_first_wrong_item(schema: Any) -> Any:
-    """A schema by which a list or an object isn't read on behind a wrong item: a record of one MB has errors of a gigabyte."""
+def _failing_fast(schema: Any) -> Any:
+    """A schema that stops at the first wrong item of a list or a map: errors of all items of a record of 1 MB take a gigabyte."""
     if isinstance(schema, list):
-        return [_ending_at_first_wrong_item(part) for part in schema]
+        return [_failing_fast(part) for part in schema]
     if not isinstance(schema, dict):
         return schema
-    made = {name: _ending_at_first_wrong_item(part) for name, part in schema.items()}
-    return {**made, "fail_fast": True} if made.get("type") in ("tuple", "dict") else made
+    made = {name: _failing_fast(part) for name, part in schema.items()}
+    return {**made, "fail_fast": True} if made.get("type") in ("tuple", "list", "dict") else made
 
 
 def encode(record: Any) -> bytes:
-    """The record as a topic's value; fields that are at their default are left out, also the version of a class that has it as one."""
+    """The record as a topic's value, without fields that are at their default; `encode_whole` is for classes whose version has one."""
     return adapter(type(record)).dump_json(record, exclude_defaults=True)
 
 

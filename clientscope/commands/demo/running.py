@@ -13,7 +13,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable
-from contextlib import ExitStack, closing, nullcontext
+from contextlib import ExitStack, closing, nullcontext, suppress
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -26,6 +26,7 @@ from clientscope.config import PageSettings
 from clientscope.demo.clients import CLIENTS
 from clientscope.demo.fleet import Fleet
 from clientscope.demo.watch import Series, jmx_connections, render, snapshot
+from clientscope.errors import EnvironmentProblem
 from clientscope.kafka.admin import new_admin
 from clientscope.local.broker import BrokerPlan, EmbeddedBroker
 from clientscope.local.jars import jars
@@ -234,11 +235,12 @@ class _Demo:
         next_look = 0.0
         with Live(auto_refresh=False) if sys.stdout.isatty() else nullcontext() as live:
             while (now := time.monotonic()) < end:
-                if live:
-                    live.update(render(snapshot(self._api), page), refresh=True)
-                elif now >= next_look:
-                    print_view(render(snapshot(self._api), page))
-                    next_look = now + 10
+                with suppress(EnvironmentProblem):  # the page is late, as on a machine that slept; whether it runs is checked below
+                    if live:
+                        live.update(render(snapshot(self._api), page), refresh=True)
+                    elif now >= next_look:
+                        print_view(render(snapshot(self._api), page))
+                        next_look = now + 10
                 self._processes.check()
                 time.sleep(min(0.5, max(0.0, end - now)))
 

@@ -242,12 +242,12 @@ def _processes(tables: Tables, span: Span, known_ms: int) -> list[_Process]:
     return found
 
 
-def _of(processes: list[_Process], columns: str, condition: str) -> str:
-    """A SELECT of records of these processes, which are named by ``process``, the place in their list, and were there ``until``."""
-    no_clusters: _Process = ("", 0, "", 0, 0)
+def _records_of(processes: list[_Process], columns: str, condition: str) -> str:
+    """A SELECT of clients' records at these processes. Its columns may be also ``process``, a number, and ``until``, when that ended."""
+    nobodys: _Process = ("", 0, "", 0, 0)  # SQL has no table without rows; no cluster is called so
     rows = (
         f"({number}, {text(cluster)}, {broker}, {text(gateway)}, {epoch}, {until})"
-        for number, (cluster, broker, gateway, epoch, until) in enumerate(processes or [no_clusters])
+        for number, (cluster, broker, gateway, epoch, until) in enumerate(processes or [nobodys])
     )
     return f"""
         SELECT {columns} FROM connections
@@ -268,10 +268,11 @@ def _not_closed(tables: Tables, span: Span, known_ms: int) -> str:
     first_ms = min((until for *_, until in processes), default=1000 * span.to_ms) // 1000
     recorded = _recorded(first_ms, span.to_ms)
     lately = f"{recorded} AND {_AT} >= until - {1000 * RECORDED_EVERY_MS} AND kind <> '{Kind.CLOSED}'"
-    newest = f"{_of(processes, 'process AS in_process, max(sequence) AS newest', recorded)} GROUP BY process, connection"
+    # What is on the left of a join is held in memory: numbers there, and clients' names on the right.
+    newest = f"{_records_of(processes, 'process AS in_process, max(sequence) AS newest', recorded)} GROUP BY process, connection"
     return f"""
         SELECT * FROM ({newest})
-        RIGHT SEMI JOIN ({_of(processes, f"{IDENTITY_COLUMNS}, broker, until, process, sequence", lately)})
+        RIGHT SEMI JOIN ({_records_of(processes, f"{IDENTITY_COLUMNS}, broker, until, process, sequence", lately)})
             ON process = in_process AND sequence = newest
     """  # noqa: S608 - quoted above, numbers and times
 
@@ -400,11 +401,11 @@ def lifetimes(tables: Tables, span: Span) -> pa.Table:
     recorded = _recorded(span.from_ms, span.to_ms)
     ended = f"CASE WHEN is_closed OR last < until - {1000 * RECORDED_EVERY_MS} THEN last ELSE greatest(last, until - 1) END"
     summed = f"max(sequence) AS newest, min({_AT}) AS first, max({_AT}) AS last, bool_or(kind = '{Kind.CLOSED}') AS is_closed"
-    each = f"{_of(processes, f'process AS in_process, {summed}', recorded)} GROUP BY process, connection"
+    each = f"{_records_of(processes, f'process AS in_process, {summed}', recorded)} GROUP BY process, connection"
     sql = f"""
         SELECT {IDENTITY_COLUMNS}, first, last, count(*) AS connections FROM (
             SELECT {IDENTITY_COLUMNS}, greatest(first, {from_us}) / {step_us} - {begin} AS first, {ended} / {step_us} - {begin} AS last
-            FROM ({each}) JOIN ({_of(processes, f"{IDENTITY_COLUMNS}, until, process, sequence", recorded)})
+            FROM ({each}) JOIN ({_records_of(processes, f"{IDENTITY_COLUMNS}, until, process, sequence", recorded)})
                 ON process = in_process AND sequence = newest
             WHERE {ended} >= {from_us}
         )

@@ -131,7 +131,7 @@ class Database:
             self._connection.execute("COMMIT")
 
 
-def listed(values: Iterable[int | str]) -> str:
+def listed(values: Iterable[object]) -> str:
     """A parameter for `LISTED`."""
     return json.dumps(list(values))
 

@@ -6,7 +6,6 @@ opened lately.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Mapping
 from functools import lru_cache
 
@@ -66,6 +65,7 @@ class Writing:
         """Row → when it was closed, and which closing that was; None for want of room."""
         self._traffic: dict[GatewayKey, tuple[Mapping[str, Passed], int]] = {}
         self._newest_ms = 0
+        """When the newest record of an open connection came."""
 
     def open(self, row: int, opened: ConnectionRow, arrived_ms: int) -> None:
         """A connection is there, or in place of what was row ``row``.  Numbers of rows rise, and none is used again."""
@@ -172,7 +172,7 @@ class Writing:
             " WHERE client = clients.id AND open ORDER BY seen_ms, connection LIMIT 1),"
             f" away = (SELECT (cluster, broker, gateway) IN ({_LOST}) FROM shapes WHERE id = shape)"
             f" WHERE id IN {LISTED} AND connections > 0",
-            json.dumps(list(self._lost)),
+            listed(self._lost),
             ids,
         )
         self._database.run(

@@ -165,7 +165,11 @@ def test_a_list_of_a_connections_record_that_is_wrong_is_the_reason(field: str, 
 
 @pytest.mark.parametrize(
     ("of", "field", "wrong"),
-    [(ClientConnectionRecord, "counts", [{}] * 100_000), (Push, "settings", {str(number): number for number in range(100_000)})],
+    [
+        (ClientConnectionRecord, "counts", [{}] * 100_000),
+        (Push, "settings", {str(number): number for number in range(100_000)}),
+        (Push, "repeated", [{}] * 4_000),
+    ],
 )
 def test_reading_ends_at_the_first_wrong_item(of: type, field: str, wrong: Any) -> None:
     """Each error takes a kilobyte of memory."""

@@ -127,6 +127,17 @@ def test_who_was_there_until_when_is_as_gauges_and_the_page_have_it(
     assert {item["client_id"]: (item["last_seen_ms"], item["open"] == 1) for item in found} == until
 
 
+def test_connection_without_a_record_in_six_hours_is_open_no_more(tmp_path: Path) -> None:
+    """Its close was lost, though its gateway is there; another gateway left before."""
+    rows = [connection(NOW_MS - hours * HOUR_MS, Kind.PRESENT, hours, client_id=f"{hours}h ago") for hours in (8, 5)]
+    left = [heartbeat(NOW_MS - 10 * HOUR_MS, gateway="left", heartbeat_interval_ms=0)]
+    append(tmp_path, "connections", [*rows, *left, heartbeat(NOW_MS - 1)])
+    assert {item["client_id"]: item["open"] for item in seen(tmp_path, Span(NOW_MS - DAY_MS, NOW_MS))["items"]} == {
+        "8h ago": 0,
+        "5h ago": 1,
+    }
+
+
 def test_gateway_is_lost_once_history_has_more_than_its_silence(tmp_path: Path) -> None:
     rows = [connection(NOW_MS - HOUR_MS, Kind.OPENED, 1), heartbeat(NOW_MS - HOUR_MS // 2)]
     for row, until_ms in (rows, NOW_MS), ([heartbeat(NOW_MS - 1, gateway="another")], rows[1]["timestamp_ms"] + 90_000):
