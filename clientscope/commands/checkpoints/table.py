@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 
 from rich.table import Table
+from rich.text import Text
 
-from clientscope.report import text
+from clientscope.report.text import plain
 from streaming.checkpoints.job_records import JobState
 from streaming.checkpoints.plans import PLANS
 from streaming.checkpoints.topics_now import Extents
@@ -67,16 +68,30 @@ def rows(state: JobState, extents: Extents) -> Iterator[CheckpointLine]:
             )
 
 
-def table(found: Sequence[CheckpointLine], *, wide: bool) -> Table:
-    """A row for each partition; a wide one also has who wrote it and when."""
-    headings = ("QUERY", "BATCH", "TOPIC", "OFFSET", "BEHIND", "BEGAN BECAUSE", *(("WRITTEN BY", "WHEN") if wide else ()))
-    view = text.table(headings, folds=("TOPIC", "BEGAN BECAUSE", "WRITTEN BY", "WHEN"), right=("BATCH", "OFFSET", "BEHIND"))
+def table(found: Sequence[CheckpointLine], *, wide: bool = False) -> Table:
+    """A row for each partition; the first row of a query also has what its partitions share.
+
+    Args:
+        wide: that is in each row, and who wrote it and when besides.
+    """
+    view = Table(header_style="bold", box=None, pad_edge=False)
+    for heading in ("QUERY", "BATCH", "TOPIC", "OFFSET", "BEHIND", "BEGAN BECAUSE", *(("WRITTEN BY", "WHEN") if wide else ())):
+        right = heading in ("BATCH", "OFFSET", "BEHIND")
+        narrowest = {"TOPIC": 15, "BEGAN BECAUSE": 14, "WRITTEN BY": 12, "WHEN": 10}.get(heading)
+        view.add_column(
+            heading, overflow="fold", no_wrap=right or heading == "QUERY", min_width=narrowest, justify="right" if right else "left"
+        )
+    before = ""
     for row in found:
-        place = row.topic if row.partition is None else f"{row.topic}/{row.partition}"
-        cells = [row.query, _number(row.batch), place, _number(row.offset), _number(row.behind), row.began or "it has never run"]
-        if wide:
-            cells += [row.written_by or "–", row.written_at or "–"]
-        view.add_row(*map(text.plain, cells))
+        place = plain(row.topic if row.partition is None else f"{row.topic}/{row.partition}")
+        where: list[Text | str] = [place, _number(row.offset), _number(row.behind)]
+        if row.query == before and not wide:
+            view.add_row("", "", *where, "")
+            continue
+        before = row.query
+        written = (row.written_by, row.written_at) if wide else ()
+        texts = (plain(text) if text else "–" for text in (row.began or "it has never run", *written))
+        view.add_row(row.query, _number(row.batch), *where, *texts)
     return view
 
 
