@@ -71,10 +71,15 @@ def jmx_connections(port: int) -> dict[Series, int]:
 _WORST = 5
 
 
+def said(now: Snapshot) -> str:
+    """How much there is of all, in a line."""
+    return f"{counted(sum(now.connections.values()), 'connection')}, {counted(now.pushes, 'push', 'pushes')}, {listed(now.findings)}"
+
+
 def render(now: Snapshot, page: str) -> RenderableType:
-    """Connections by software, how many pushes and findings there are, and the most urgent findings."""
+    """Connections by software, how much there is of all, and the most urgent findings."""
     software = table(("SOFTWARE", "VERSION", "CONNECTIONS", "PUSHES"), right=("CONNECTIONS",))
     for (name, version), count in sorted(now.connections.items(), key=lambda item: (-item[1], item[0])):
         software.add_row(Text(name), Text(version), f"{count}", "yes" if (name, version) in now.pushing else "–")
-    said = f"{counted(now.pushes, 'push', 'pushes')}, {listed(now.findings)}; all on the page: {page} (Ctrl-C ends the demo)"
-    return Group(software, Text(f"\n{said}\n"), findings_table(now.findings[:_WORST], now_ms()))
+    more = f"{said(now)}; all on the page: {page} (Ctrl-C ends the demo)"
+    return Group(software, Text(f"\n{more}\n"), findings_table(now.findings[:_WORST], now_ms()))

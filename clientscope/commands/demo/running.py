@@ -25,7 +25,7 @@ from clientscope.commands.demo import DemoSettings
 from clientscope.config import PageSettings
 from clientscope.demo.clients import CLIENTS
 from clientscope.demo.fleet import Fleet
-from clientscope.demo.watch import Series, jmx_connections, render, snapshot
+from clientscope.demo.watch import Series, jmx_connections, render, said, snapshot
 from clientscope.errors import EnvironmentProblem
 from clientscope.kafka.admin import new_admin
 from clientscope.local.broker import BrokerPlan, EmbeddedBroker
@@ -33,7 +33,6 @@ from clientscope.local.jars import jars
 from clientscope.local.java import java
 from clientscope.local.process import free_port, require_free, spawn, tail
 from clientscope.report.api import Api
-from clientscope.report.listing import print_view
 from clientscope.report.text import counted
 from streaming.releases import installed
 
@@ -231,16 +230,16 @@ class _Demo:
     def _show(self, seconds: float) -> None:
         end = time.monotonic() + seconds
         page = f"http://{self._page}/"
-        # Without a terminal, a look every ten seconds is enough.
-        next_look = 0.0
+        # Without a terminal, a line every ten seconds is enough.
+        next_line = 0.0
         with Live(auto_refresh=False) if sys.stdout.isatty() else nullcontext() as live:
             while (now := time.monotonic()) < end:
                 with suppress(EnvironmentProblem):  # the page is late, as on a machine that slept; whether it runs is checked below
                     if live:
                         live.update(render(snapshot(self._api), page), refresh=True)
-                    elif now >= next_look:
-                        print_view(render(snapshot(self._api), page))
-                        next_look = now + 10
+                    elif now >= next_line:
+                        self._say(said(snapshot(self._api)))
+                        next_line = now + 10
                 self._processes.check()
                 time.sleep(min(0.5, max(0.0, end - now)))
 
