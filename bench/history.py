@@ -9,7 +9,6 @@ import os
 import statistics
 import sys
 import tempfile
-import uuid
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from clientscope.config import StreamSettings
 from clientscope.local.jars import jars
 from sinks.history.batches import append
 from streaming import transforms
+from streaming.queries.history import offsets
 from streaming.releases import installed
 from streaming.session import session
 from streaming.spark import record_batches
@@ -44,7 +44,7 @@ def main() -> int:
         settings = StreamSettings(bootstrap_servers="127.0.0.1:1", history_dir=Path(folder), driver_memory="1g")
         spark = session(settings, jars(installed().jars))
         for size in SIZES:
-            now, query_id, number = datetime.now(UTC), str(uuid.uuid4()), 0
+            now, number = datetime.now(UTC), 0
             rows = [(record(each), "clientscope.configs", 0, each, now) for each in range(size)]
             frame = spark.createDataFrame(rows, "value binary, topic string, partition int, offset long, timestamp timestamp").coalesce(1)
             frame.cache().count()
@@ -55,8 +55,10 @@ def main() -> int:
                 for _ in range(count):
                     number += 1
                     made = transforms.pushes(frame, None).persist()
-                    append(record_batches(transforms.kept(made)), Path(folder) / f"pushes-{size}", query_id, number)
+                    kept = transforms.kept(made)
                     transforms.quarantine(made).write.format("noop").mode("overwrite").save()
+                    offsets(kept)
+                    append(record_batches(kept), f"{folder}/pushes-{size}", "bench", {0: range(number, number + 1)})
                     made.unpersist()
                 if round_number:
                     found.append({name: 1000 * (seconds - before[name]) / count for name, seconds in _cpu().items()})

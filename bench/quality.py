@@ -80,7 +80,8 @@ def batch_of_history(spark: SparkSession, topic: str, folder: Path, size: int, r
     def write() -> None:
         rows = step(read, KEY)
         rows.persist()
-        append(record_batches(transforms.kept(rows)), folder / suite.table, "bench", int(time.monotonic() * 1000))
+        now_ms = int(time.monotonic() * 1000)
+        append(record_batches(transforms.kept(rows)), str(folder / suite.table), "bench", {0: range(now_ms, now_ms + 1)})
         rows.unpersist(blocking=True)
 
     write()

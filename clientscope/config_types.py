@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 
@@ -149,6 +150,7 @@ def _check_header(name: str) -> str:
     return name
 
 
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 _STORES = ("s3", "s3a", "gs", "abfs", "abfss", "hdfs")
 
 
@@ -159,7 +161,7 @@ def _check_folder(given: Any) -> str:
         ValueError: an address of another form or kind, or with credentials, which belong to the environment or the machine's role.
     """
     text = str(given)
-    if not re.match(r"[A-Za-z][A-Za-z0-9+.-]*:/", text):
+    if not _ADDRESS.match(text):
         return text
     parts = urlsplit(text)
     if parts.scheme not in _STORES:
@@ -169,11 +171,18 @@ def _check_folder(given: Any) -> str:
     return text.rstrip("/")
 
 
+def _check_local(given: Any) -> Any:
+    if _ADDRESS.match(str(given)):
+        raise ValueError("expected a directory on this machine, not an address")
+    return given
+
+
 Table = Annotated[dict[str, str | int | float | bool], BeforeValidator(_split_pairs)]
 DeclaredSoftware = Annotated[dict[int, str], BeforeValidator(_split_declared)]
 SoftwareText = Annotated[str, BeforeValidator(_check_software)]
 Urls = Annotated[dict[int, str], BeforeValidator(_split_urls)]
 Folder = Annotated[str, BeforeValidator(_check_folder)]
+LocalPath = Annotated[Path, BeforeValidator(_check_local)]
 Address = Annotated[str, AfterValidator(_check_address)]
 HttpUrl = Annotated[str, AfterValidator(_check_external)]
 HeaderName = Annotated[str, AfterValidator(_check_header)]

@@ -9,25 +9,12 @@ import re
 from typing import NamedTuple
 
 from clientscope.errors import ClientscopeError, EnvironmentProblem
-from streaming.checkpoints.topics_now import Offsets, from_json
 
 RECORDS_GONE = re.compile(r"KAFKA_DATA_LOSS|OffsetOutOfRangeException|Some data may have been lost because")
 
-CHECKPOINT_DAMAGED = re.compile(
-    # Spark names no condition for a log or a state file that is damaged: Hadoop's checksums and its own parsers fail.
-    r"CANNOT_LOAD_STATE_STORE|STATE_STORE_\w*(?:INCOMPATIBLE|NOT_COMPATIBLE|NOT_FOUND|MISMATCH|INVALID|NOT_EMPTY|FAILURE)"
-    r"|BATCH_METADATA_NOT_FOUND|CHECKPOINT_|STREAMING_CHECKPOINT_MISSING_METADATA_FILE|INVALID_LOG_VERSION|MALFORMED_LOG_FILE"
-    r"|Failed to read log file|batch \d+ doesn't exist|Checksum error: \S*/(?:metadata|(?:offsets|commits|sources|state)/)"
-    # Jackson's and json4s' words, where a query fails before it reads anything but its own logs.
-    r"|(?s:(?:Unexpected (?:end-of-input|character|close marker)|Unrecognized token|No content to map|No usable value for)"
-    r".*Current State: INITIALIZING)"
-    r"|\bCheckpointOlder\b"  # our own (`sinks.history.batches`)
-)
-
-TWO_WRITERS = re.compile(r"CONCURRENT_STREAM_LOG_UPDATE")
 DISK_FULL = re.compile(r"No space left on device|Disk quota exceeded|ENOSPC|EDQUOT")
 NOT_WRITABLE = re.compile(r"Permission denied|Read-only file system|EROFS")
-DELTA_FAILED = re.compile(r"\b_internal\.\w+Error: |deltalake[/.]")
+DELTA_FAILED = re.compile(r"\b_internal\.\w+Error: |deltalake[/.]|\bthe Delta table \S+ can't be read")
 
 KAFKA_AWAY = re.compile(
     r"KafkaTimeoutError|KafkaConnectionError|Unable to bootstrap|no broker answers|could not be read to its end"
@@ -40,10 +27,7 @@ DIGEST_KEY = re.compile(r"SettingsError: (?:digest_key_file |CLIENTSCOPE_DIGEST_
 WORKERS_DIE = re.compile(r"Python worker exited unexpectedly|MemoryError|PythonException|ExecutorLostFailure")
 
 OF_THE_QUERY = "=== Streaming Query ==="
-"""What follows says which query failed, where it was, and its plan."""
-
-COMMITTED, AVAILABLE = (re.compile(rf"Current {which} Offsets: \{{[^{{}}]*: (\{{.*\}})\}}") for which in ("Committed", "Available"))
-"""Offsets of the one Kafka source of a query, as Spark adds them to its failure: from where and to where its last batch was to read."""
+"""What follows says which query failed, and its plan."""
 
 OF_PYTHON, CAUSED_BY = "An exception was raised by the Python Proxy", "Caused by: "
 """Beginnings of lines: of Py4J, where a sink's Python raised; of a JVM's stack trace."""
@@ -58,10 +42,6 @@ class Failure(NamedTuple):
         hint: what to do; empty where only the log can say.
         lasting: whether the next attempt will fail too unless a person acts.
         fatal_record: whether a single record may be what its workers die of.
-        records_gone: whether records are gone that it has not read.
-        checkpoint_damaged: whether it can't continue from its checkpoint.
-        position: up to where all batches were done, by Spark's own word; None where it says nothing.
-        planned_to: where the batch that failed was to end.
     """
 
     cause: str
@@ -69,17 +49,10 @@ class Failure(NamedTuple):
     hint: str = "see the job's log"
     lasting: bool = False
     fatal_record: bool = False
-    records_gone: bool = False
-    checkpoint_damaged: bool = False
-    position: Offsets | None = None
-    planned_to: Offsets | None = None
 
 
-_ANEW = "it gets a new checkpoint, and continues"
 _KNOWN = (
-    (RECORDS_GONE, Failure("", "records that it has not read are gone from its topic", _ANEW, records_gone=True)),
-    (CHECKPOINT_DAMAGED, Failure("", "its checkpoint is damaged, or another version's", _ANEW, checkpoint_damaged=True)),
-    (TWO_WRITERS, Failure("", "another process writes the same checkpoint", "stop the other one", lasting=True)),
+    (RECORDS_GONE, Failure("", "records that it has not read are gone from its topic", "it continues behind them")),
     (
         DISK_FULL,
         Failure("", "a disk is full", "make room where --history-dir, --checkpoint-dir and Spark's local files are; it then continues"),
@@ -90,7 +63,7 @@ _KNOWN = (
     ),
     (
         DELTA_FAILED,
-        Failure("", "its Delta table can't be written", "see the job's log, and restore the table from a backup; docs/history.md"),
+        Failure("", "its Delta table can't be read or written", "see the job's log, and restore the table from a backup; docs/history.md"),
     ),
     (
         KAFKA_AWAY,
@@ -122,16 +95,7 @@ def understood(failed: str | BaseException) -> Failure:
         return Failure(str(failed)[:500], "it can't continue", failed.hint or Failure("").hint, lasting=True)
     text = str(failed) if isinstance(failed, str | ClientscopeError) else f"{type(failed).__name__}: {failed}"
     known = next((failure for pattern, failure in _KNOWN if pattern.search(text)), Failure(""))
-    position, planned_to = (_offsets(pattern, text) for pattern in (COMMITTED, AVAILABLE))
-    return known._replace(cause=cause_in(text), position=position, planned_to=planned_to)
-
-
-def _offsets(pattern: re.Pattern[str], text: str) -> Offsets | None:
-    found = pattern.search(text)
-    try:
-        return from_json(found[1]) if found else None
-    except ValueError:
-        return None
+    return known._replace(cause=cause_in(text))
 
 
 def cause_in(text: str) -> str:

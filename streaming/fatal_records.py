@@ -1,7 +1,8 @@
 """Search for the record that kills a query's Python workers; all queries then continue without it.
 
 A kernel never raises on bad bytes, so what a worker dies of is a bug of ours, of Arrow or of numpy. It must not stop a query for good. The
-batch that failed is run again over halves of its offsets, by the query's step in Spark's own workers, until single records are left.
+records that a query would read next are run again over halves of their offsets, by its step in Spark's own workers, until single ones are
+left.
 """
 
 from __future__ import annotations
@@ -25,16 +26,16 @@ from clientscope.clock import now_ms
 from clientscope.digest import DigestKey
 from clientscope.errors import ClientscopeError
 from clientscope.kafka.access import KafkaAccess
-from clientscope.kafka.reader import OffsetRange, TopicReader
+from clientscope.kafka.reader import OffsetRange
 from clientscope.kafka.writer import TopicWriter
 from clientscope.model.codec import encode
 from clientscope.model.quarantine import QuarantineRecord
 from clientscope.model.topics import QUARANTINE
 from streaming.checkpoints.job_records import SkippedRecord
-from streaming.checkpoints.job_topic import JobTopic
-from streaming.failures import Failure, understood
+from streaming.failures import understood
+from streaming.job_checkpoints import Checkpoints
 from streaming.job_metrics import CRASHED
-from streaming.sources import between
+from streaming.sources import LIVE, between
 from udfs.kernels.quarantine import digest
 
 log = logging.getLogger(__name__)
@@ -60,10 +61,10 @@ class FatalRecord(NamedTuple):
 
 
 class FatalRecords:
-    """Searches the batch of a failed query; from any thread, one search at a time.
+    """Searches the batch that a query failed at; from any thread, one search at a time.
 
     Args:
-        topic: keeps which records are skipped.
+        checkpoints: know where queries are, and keep which records are skipped.
         steps: of each query that is searched.
         report: called with a topic and the number of its records that were found.
     """
@@ -72,16 +73,16 @@ class FatalRecords:
         self,
         spark: SparkSession,
         kafka: KafkaAccess,
-        topic: JobTopic,
+        checkpoints: Checkpoints,
         digest_key: DigestKey | None,
         steps: Mapping[str, Step],
         report: Callable[[str, int], None],
     ) -> None:
-        self._spark, self._kafka, self._topic = spark, kafka, topic
+        self._spark, self._kafka, self._checkpoints = spark, kafka, checkpoints
         self._digest_key, self._steps, self._report = digest_key, steps, report
         self._lock = threading.Lock()
 
-    def search(self, query: str, failure: Failure) -> bool:
+    def search(self, query: str) -> bool:
         """Whether it has found what kills this query's workers. That is quarantined then, and skipped from each query's next start on.
 
         Raises:
@@ -89,12 +90,12 @@ class FatalRecords:
             PySparkException, Py4JJavaError, KafkaError, TimeoutError: it could not be found out.
         """
         with self._lock:
-            known = list(self._topic.read().skipped.values())
+            known = list(self._checkpoints.topic.read().skipped.values())
             found_ms = now_ms()
             recent = sum(place.found_ms > found_ms - _HOUR_MS for place in known)
             found: list[FatalRecord] = []
             try:
-                for record in self._fatal(self._steps[query], self._still_there(failed_range(failure)), known):
+                for record in self._fatal(self._steps[query], self._checkpoints.next_records(query, LIVE.most), known):
                     log.error("%s, partition %d, offset %d kills its decoder; it is quarantined", *record[:3])
                     found.append(record)
                     if recent + len(found) > MOST_PER_HOUR:
@@ -109,16 +110,9 @@ class FatalRecords:
             if not found:
                 return False
             self._quarantine(found)
-            self._topic.write(*(_skipped(record, found_ms) for record in found))
+            self._checkpoints.topic.write(*(_skipped(record, found_ms) for record in found))
             self._report(found[0].topic, len(found))
         return True
-
-    def _still_there(self, ranges: Ranges) -> Ranges:
-        """Without what retention has deleted: a new checkpoint's first batch has no position, and so begins at offset 0 here."""
-        with closing(TopicReader(self._kafka, "clientscope-stream")) as reader:
-            there = reader.ranges(*{topic for topic, _ in ranges})
-        firsts = {at: max(first, there[at].first) for at, (first, _) in ranges.items() if at in there}
-        return {at: OffsetRange(first, ranges[at].end) for at, first in firsts.items() if first < ranges[at].end}
 
     def _fatal(self, step: Step, ranges: Ranges, known: list[SkippedRecord]) -> Iterator[FatalRecord]:
         def records(chosen: Ranges) -> DataFrame:
@@ -148,13 +142,6 @@ class FatalRecords:
             )
         with closing(TopicWriter(self._kafka, QUARANTINE)) as writer:
             writer.write(records)
-
-
-def failed_range(failure: Failure) -> Ranges:
-    """What the batch was to read that failed, by Spark's own word; nothing where it says nothing."""
-    first = {(topic, number): offset for topic, of in (failure.position or {}).items() for number, offset in of.items()}
-    end = {(topic, number): offset for topic, of in (failure.planned_to or {}).items() for number, offset in of.items()}
-    return {TopicPartition(*at): OffsetRange(first.get(at, 0), last) for at, last in end.items() if first.get(at, 0) < last}
 
 
 def fatal_offsets(ranges: Ranges, kills: Callable[[Ranges], bool], until_s: float = math.inf) -> Iterator[Ranges]:

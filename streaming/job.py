@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pyspark
 from kafka.errors import KafkaError, TransactionalIdAuthorizationFailedError
@@ -48,8 +49,8 @@ from streaming.job_metrics import CRASHED, JobMetrics
 from streaming.job_metrics import QUARANTINE as QUARANTINED
 from streaming.queries.query import JobContext
 from streaming.queries.registry import QUERIES, wanted
-from streaming.releases import MINORS, installed, untested
-from streaming.session import absolute, session, submitted
+from streaming.releases import installed, untested
+from streaming.session import session, submitted
 from streaming.spark import BatchReports, memory_bean, read_to, start_workers, unlogged_failures
 from streaming.status import JobStatus
 from streaming.supervision import Running, Supervisor, report_lost
@@ -109,16 +110,12 @@ def _run(settings: StreamSettings, stop: StopRequest) -> None:
         topic = JobTopic(kafka)
     except (KafkaError, TimeoutError) as error:
         raise no_broker(kafka, error) from None
-    checkpoints = Checkpoints(
-        topic,
-        kafka,
-        absolute(settings.checkpoint_dir),
-        settings.history_dir,
-        partial(report_lost, conditions),
-        pyspark.__version__,
-    )
     try:
-        _run_on(checkpoints, settings, digest_key, rules, owned, conditions, kafka, stop)
+        with _folder(settings.checkpoint_dir) as folder:
+            checkpoints = Checkpoints(
+                topic, kafka, Path(folder), settings.history_dir, partial(report_lost, conditions), pyspark.__version__
+            )
+            _run_on(checkpoints, settings, digest_key, rules, owned, conditions, kafka, stop)
     except Replaced as replaced:
         # Not an error, after which a service manager would start this one again, and end the newer one.
         log.warning("%s; %s", replaced, replaced.hint)
@@ -126,14 +123,18 @@ def _run(settings: StreamSettings, stop: StopRequest) -> None:
         topic.stop()
 
 
-def _jars(settings: StreamSettings) -> list[Path]:
-    release = installed()
-    found = jars(release.jars)
-    if any(folder.startswith("s3a:") for folder in (settings.checkpoint_dir, settings.history_dir)):
-        if not release.s3:
-            raise SettingsError(f"in local mode, S3 needs Spark {MINORS[-1]} (this is {release.minor})", "docs/cluster.md has other ways")
-        found += jars(release.s3, lambda line: log.warning("%s", line))
-    return found
+def _folder(parent: Path) -> TemporaryDirectory[str]:
+    """For what Spark notes of this run's batches.
+
+    Raises:
+        SettingsError: the directory can't be written.
+    """
+    try:
+        parent.mkdir(parents=True, exist_ok=True)
+        return TemporaryDirectory(prefix="run-", dir=parent.absolute(), ignore_cleanup_errors=True)
+    except OSError as error:
+        hint = "choose a directory of this machine that you may write to"
+        raise SettingsError(f"--checkpoint-dir: {parent} can't be written: {error.strerror}", hint) from None
 
 
 def _run_on(
@@ -151,7 +152,7 @@ def _run_on(
     else:
         os.environ.update(kafka.java_environment())  # the JVM inherits it; an option would be shown in plans and logs
         with children_ignore_sigterm():  # the JVM has to outlive the queries' last batches, and ends with this process
-            spark = session(settings, _jars(settings))
+            spark = session(settings, jars(installed().jars))
     workers = threading.Thread(target=start_workers, args=(spark,), name="start-workers", daemon=True)
     workers.start()
     try:
@@ -224,7 +225,7 @@ class _Job:
         self._conditions, self._checkpoints = conditions, checkpoints
         self._jvm_memory = memory_bean(spark)
         steps = {name: partial(query.step, context) for name, query in queries.items()}
-        fatal = FatalRecords(spark, KafkaAccess.of(settings), checkpoints.topic, digest_key, steps, self._crashed)
+        fatal = FatalRecords(spark, KafkaAccess.of(settings), checkpoints, digest_key, steps, self._crashed)
         starts = {name: partial(query.start, context) for name, query in queries.items()}
         self.supervisor = Supervisor(
             starts, _LIVE, checkpoints, conditions, self.metrics, fatal.search, self._report, settings.history_interval_seconds
@@ -278,7 +279,7 @@ class _Job:
     def _finished(self, report: StreamingQueryProgress) -> None:
         """Takes in the report of a batch, in Spark's thread."""
         self.metrics.finished(report)
-        self._checkpoints.note(report.name, report.batchId, read_to(report))
+        self._checkpoints.note(report.name, str(report.runId), read_to(report))
         quarantined = report.observedMetrics.get(QUARANTINED)
         topic = PLANS[report.name].topics[0]
         if quarantined is not None and self._quality is not None and topic in SUITES:

@@ -20,7 +20,6 @@ class SparkRelease:
         tested: the patches that its internals were read from, and that tests run with.
         jars: configuration of ``clientscope/local/ivy.xml`` that has its Kafka connector.
         file_manager: the class of `spark.sql.streaming.checkpointFileManagerClass` that writes through Hadoop's FileSystem.
-        s3: configuration that has Hadoop's client of S3, in the release that Spark's own Hadoop is of; empty for none.
         json_offsets: whether PySpark's progress reports have Kafka's offsets as JSON.
     """
 
@@ -28,7 +27,6 @@ class SparkRelease:
     tested: tuple[str, ...]
     jars: str
     file_manager: str = f"{_STREAMING}.FileSystemBasedCheckpointFileManager"
-    s3: str = ""
     json_offsets: bool = False
 
 
@@ -38,7 +36,7 @@ RELEASES = (
     SparkRelease("3.5", ("3.5.9",), "spark-3.5"),
     SparkRelease("4.0", ("4.0.5",), "spark-4.0"),
     SparkRelease("4.1", ("4.1.4",), "spark-4.1", _SINCE_4_1),
-    SparkRelease("4.2", ("4.2.0",), "spark", _SINCE_4_1, "s3", json_offsets=True),
+    SparkRelease("4.2", ("4.2.0",), "spark", _SINCE_4_1, json_offsets=True),
 )
 """From the oldest to the newest."""
 

@@ -137,11 +137,6 @@ def _built(builder: SparkSession.Builder, configuration: Mapping[str, str]) -> S
     return builder.getOrCreate()
 
 
-def absolute(folder: str) -> str:
-    """A path without the working directory, which a JVM may have another of; an address as it is."""
-    return folder if "://" in folder else str(Path(folder).absolute())
-
-
 def _shuffle_partitions(master: str) -> int:
     return 1 if master.startswith("local") else 8
 
@@ -155,18 +150,9 @@ def _require_connector(spark: SparkSession) -> None:
         )
 
 
-def _stores(settings: StreamSettings) -> dict[str, str]:
-    """What Hadoop's client of S3 has otherwise by default. Spark itself gives it keys and endpoint of ``AWS_…``."""
-    if not any(folder.startswith("s3a:") for folder in (settings.checkpoint_dir, settings.history_dir)):
-        return {}
-    own = {"spark.hadoop.fs.s3a.path.style.access": "true"} if "AWS_ENDPOINT_URL" in os.environ else {}
-    region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
-    return own | ({"spark.hadoop.fs.s3a.endpoint.region": region} if region else {})
-
-
 def configuration(settings: StreamSettings, master: str) -> dict[str, str]:
     """Settings of the session, without those that its JVM needs before it starts."""
-    found = _stores(settings) | {
+    found = {
         "spark.app.name": "clientscope",
         "spark.ui.enabled": str(settings.ui_port > 0).lower(),
         "spark.ui.port": str(settings.ui_port),
@@ -179,7 +165,7 @@ def configuration(settings: StreamSettings, master: str) -> dict[str, str]:
         # Rows of history are filed by the date in UTC, wherever the job runs.
         _TIME_ZONE: "UTC",
         # Nothing is written there, but Spark would make a folder of its own in the working directory.
-        "spark.sql.warehouse.dir": absolute(settings.history_dir),
+        "spark.sql.warehouse.dir": str(settings.checkpoint_dir.absolute()),
         # Made for long queries: it would plan each small write of history several times.
         "spark.sql.adaptive.enabled": "false",
         # How often a query without an interval, if it has nothing to do, asks Kafka for more; the default of 10 ms takes a fifth of a core.
@@ -190,7 +176,8 @@ def configuration(settings: StreamSettings, master: str) -> dict[str, str]:
         # number (a thousand by default) each batch goes through all that are kept to drop the oldest.
         "spark.sql.ui.explainMode": "simple",
         "spark.sql.ui.retainedExecutions": "100",
-        # A checkpoint keeps the number that it began with, whatever this is.
+        # Through FileSystem rather than FileContext, which starts a process for each file; only the driver writes checkpoints.
+        "spark.sql.streaming.checkpointFileManagerClass": release(pyspark.__version__).file_manager,
         "spark.sql.shuffle.partitions": str(_shuffle_partitions(master)),
         # A live batch has some dozens of rows: to generate code for them anew in each task costs more than it saves.
         "spark.sql.codegen.wholeStage": "false",
@@ -206,9 +193,6 @@ def configuration(settings: StreamSettings, master: str) -> dict[str, str]:
         "spark.executorEnv.MALLOC_TRIM_THRESHOLD_": str(256 << 20),
         "spark.executorEnv.MALLOC_MMAP_THRESHOLD_": str(32 << 20),
     }
-    if "://" not in settings.checkpoint_dir:
-        # Through FileSystem rather than FileContext, which starts a process for each file; only the driver writes checkpoints.
-        found["spark.sql.streaming.checkpointFileManagerClass"] = release(pyspark.__version__).file_manager
     if master.startswith("local"):
         found |= {
             "spark.driver.host": "127.0.0.1",

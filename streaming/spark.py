@@ -6,7 +6,6 @@ What for, and what happens where a release has one no more, or means something e
 - ``SparkSession._jvm``: whether the connector is there; the JVM's memory on ``/metrics``. The job doesn't start.
 - ``SparkContext._ensure_initialized``: settings of spark-submit, before there is a session. The job doesn't start under spark-submit.
 - ``DataStreamWriter._spark``: an equal share of the cores for each query. No query starts.
-- ``sql.streaming.queryId``: history's rows once, though a batch is written twice. History is parked: it refuses to write without.
 - ``DataFrame._collect_as_arrow``: rows on the driver before Spark 4.0. History is parked on Spark 3.5.
 - ``StreamingQueryProgress._jdict``: offsets in reports before Spark 4.2. How far queries are behind is unknown on Spark 4.0 and 4.1.
 
@@ -15,8 +14,6 @@ And elsewhere:
 - ``spark.python.daemon.module`` and ``pyspark.daemon`` (`streaming.worker_daemon`): workers that have imported everything before the first
   record. The first record after a quiet minute waits some three seconds longer, and each task collects more garbage.
 - ``spark.sql.streaming.checkpointFileManagerClass`` (`streaming.session`): checkpoints without a process for each file. No query starts.
-- ``Current Committed Offsets`` and ``Current Available Offsets`` in a failure's text (`streaming.failures`): where a query begins anew
-  whose records are gone, and which batch has a record that kills. It begins where it was seconds before, and such records aren't found.
 - Error conditions and exceptions' texts (`streaming.failures`): the cause of a failure in words, and whether to search a record that kills.
   The failure's first line is reported, and the query is retried; a record that kills is not searched.
 """
@@ -44,8 +41,6 @@ from streaming.releases import release
 
 LISTENER = "org.apache.spark.sql.streaming.PythonStreamingQueryListener"
 """The interface by which the JVM calls a listener in Python."""
-
-_QUERY_ID = "sql.streaming.queryId"
 
 
 def given_settings() -> dict[str, str]:
@@ -89,18 +84,6 @@ def start_workers(spark: SparkSession) -> None:
 
 def _same(column: pd.Series) -> pd.Series:
     return column
-
-
-def query_id(spark: SparkSession) -> str:
-    """The id in the checkpoint of the query whose batch this thread writes: Spark keeps it with the thread.
-
-    Raises:
-        RuntimeError: not in a query's batch.
-    """
-    found = spark.sparkContext.getLocalProperty(_QUERY_ID)
-    if found is None:
-        raise RuntimeError("not in a query's batch")
-    return str(found)
 
 
 def set_pool(writer: DataStreamWriter, name: str) -> None:

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from functools import partial
 
 from py4j.protocol import Py4JError
-from pyspark.errors import PySparkException
 from pyspark.sql.streaming import StreamingQuery
 
 from clientscope.backoff import Backoff
@@ -53,9 +52,8 @@ class Watched:
 
     Args:
         start: starts it; raises what it likes where it can't.
-        before_again: called with why it failed, before it is started again; raises where it can't continue yet, or ClientscopeError where
-            a person is needed.
         search: called where workers die again and again; finds and puts away the record that does it, and returns whether it has.
+        needed: whether it is started here, which raises what fails; else by the first look.
         parked: called with whether it is parked and why, once for each change that a finding is to say.
         settles_s: so long after a start it counts as running where it has had nothing to do.
         pause_s: the first pause after a failure.
@@ -71,18 +69,18 @@ class Watched:
         self,
         name: str,
         start: Callable[[], Running],
-        before_again: Callable[[Failure], None] = lambda failure: None,
-        search: Callable[[Failure], bool] = lambda failure: False,
+        search: Callable[[], bool] = lambda: False,
         parked: Callable[[bool, Failure], None] = lambda *_: None,
         settles_s: float = 15.0,
         pause_s: float = 1.0,
+        needed: bool = True,
     ) -> None:
         self.name = name
         self.restarts = 0
         self.begun = False
         self.well = True
-        self.running: Running | None = start()
-        self._start, self._before_again, self._search, self._parked = start, before_again, search, parked
+        self.running: Running | None = start() if needed else None
+        self._start, self._search, self._parked = start, search, parked
         self._settles_s = settles_s
         self._backoff = Backoff(pause_s, 60.0)
         self._failure = Failure("")
@@ -159,7 +157,7 @@ class Watched:
     def _searched(self) -> None:
         self._to_search = False
         try:
-            if self._search(self._failure):
+            if self._search():
                 self.hurry()
         except ClientscopeError as error:
             self._failed(error, time.monotonic(), finished=False)
@@ -168,14 +166,14 @@ class Watched:
 
     def _start_again(self, now: float) -> None:
         try:
-            self._before_again(self._failure)
             self.running = self._start()
         except Exception as error:
             self._failed(error, now, finished=False)
         else:
             self._refused, self._started_s = None, now
-            self.restarts += 1
-            log.warning("query %s is started again", self.name)
+            if self._failures:
+                self.restarts += 1
+                log.warning("query %s is started again", self.name)
 
     def _failed(self, why: str | BaseException, now: float, finished: bool) -> None:
         """
@@ -247,7 +245,7 @@ class Supervisor:
         checkpoints: Checkpoints,
         conditions: Conditions,
         metrics: JobMetrics,
-        search: Callable[[str, Failure], bool],
+        search: Callable[[str], bool],
         report: Callable[[str, Running], None],
         history_interval_s: float,
         look_s: float = 1.0,
@@ -257,8 +255,7 @@ class Supervisor:
         self._checkpoints, self._conditions, self._metrics, self._report = checkpoints, conditions, metrics, report
         self._stopping = threading.Event()
         self.watched = [self._watched(name, start, search, history_interval_s) for name, start in starts.items()]
-        self._topics = checkpoints.watch(self.refused, self.hurry)
-        metrics.lost(checkpoints.lost())
+        self._topics = checkpoints.watch(starts, self.refused, self.hurry)
         self._looked_s = {each.name: time.monotonic() for each in self.watched}
         self._threads = [threading.Thread(target=self._run, args=(each,), name=each.name, daemon=True) for each in self.watched]
 
@@ -303,31 +300,16 @@ class Supervisor:
         silent = {name: now - looked_s for name, looked_s in self._looked_s.items() if now - looked_s > _STUCK_S}
         return "; ".join(f"query {name} has not been checked for {silent_s:.0f} s" for name, silent_s in silent.items())
 
-    def _watched(
-        self, name: str, start: Callable[[], Running], search: Callable[[str, Failure], bool], history_interval_s: float
-    ) -> Watched:
+    def _watched(self, name: str, start: Callable[[], Running], search: Callable[[str], bool], history_interval_s: float) -> Watched:
         # History may have nothing to write for so long, and fails only then.
         settles_s = _SETTLES_S if name in self._live else _SETTLES_S + 2 * history_interval_s
-        return Watched(
-            name,
-            partial(self._start, name, start),
-            partial(self._prepare, name),
-            partial(search, name),
-            partial(self._is_parked, name),
-            settles_s,
-            self._look_s,
-        )
+        parked = partial(self._is_parked, name)
+        return Watched(name, partial(self._start, start), partial(search, name), parked, settles_s, self._look_s, needed=name in self._live)
 
-    def _start(self, query: str, start: Callable[[], Running]) -> Running:
-        """Starts a query, with a new checkpoint if Spark refuses at once the one that it has."""
-        try:
-            return start()
-        except PySparkException as error:
-            failure = understood(str(error))
-            if not failure.checkpoint_damaged:
-                raise
-            self._prepare(query, failure)
-            return start()
+    def _start(self, start: Callable[[], Running]) -> Running:
+        running = start()
+        self._metrics.lost(self._checkpoints.lost())
+        return running
 
     def _run(self, each: Watched) -> None:
         reported_s = 0.0
@@ -356,11 +338,6 @@ class Supervisor:
         if report is not None:
             self._metrics.progressed(name, report)
         self._report(name, running)
-
-    def _prepare(self, query: str, failure: Failure) -> None:
-        """Before a query is started again, in its thread."""
-        self._checkpoints.prepare(query, failure)
-        self._metrics.lost(self._checkpoints.lost())
 
     def _is_parked(self, query: str, parked: bool, failure: Failure) -> None:
         message = f"Query {query} is parked and retried, since {failure.kind}: {failure.hint}." if parked else ""

@@ -14,7 +14,7 @@ class JarsSettings(Settings):
     """Downloads the jars that the broker and Spark need."""
 
     section = "jars"
-    only: str = Field("", description="one set of jars: spark (4.2), spark-4.1, spark-4.0, spark-3.5, s3; by default spark and broker")
+    only: str = Field("", description="one set of jars: spark (4.2), spark-4.1, spark-4.0, spark-3.5; by default spark and broker")
     into: Path | None = Field(None, description="directory to copy them to, for spark-submit; created if missing")
 
 

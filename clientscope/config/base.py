@@ -135,11 +135,6 @@ class KafkaSettings(Settings):
     ] = Field("https", description="https: a broker's certificate must name its host; none: any name is accepted")
 
 
-CheckpointDir = Annotated[
-    Folder,
-    Field(default="checkpoints", description="directory of the queries' checkpoints, or an address like s3a://… or hdfs://…"),
-    Option(section="stream", metavar="PATH"),
-]
 HistoryDir = Annotated[
     Folder,
     Field(default="data/history", description="directory of the streaming job's Delta tables, or an address like s3a://… or hdfs://…"),

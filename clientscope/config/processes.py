@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
-from clientscope.config.base import CheckpointDir, HistoryDir, KafkaSettings, Option, Owners, RulesFile
-from clientscope.config_types import Address, Folder, HeaderName, HttpUrl, Networks, Ports, Table, check_url
+from clientscope.config.base import HistoryDir, KafkaSettings, Option, Owners, RulesFile
+from clientscope.config_types import Address, Folder, HeaderName, HttpUrl, LocalPath, Networks, Ports, Table, check_url
 
 
 class GatewaySettings(KafkaSettings):
@@ -190,7 +190,9 @@ class StreamSettings(KafkaSettings):
     section = "stream"
     master: str = Field("local[2]", description="Spark master; on a cluster, set it with spark-submit instead")
     driver_memory: str = Field("2g", description="heap of the Spark driver")
-    checkpoint_dir: CheckpointDir
+    checkpoint_dir: LocalPath = Field(
+        Path("checkpoints"), description="directory on this machine, for Spark's files of one run: where queries are, Kafka has"
+    )
     history_dir: HistoryDir
     history_interval_seconds: float = Field(60.0, ge=0, description="interval at which history and quarantine are written")
     client_telemetry: bool = Field(

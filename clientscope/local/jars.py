@@ -27,7 +27,7 @@ JAVA_CLIENTS = ("client-2.1", "client-2.8", "client-3.7", "client-3.9", "client-
 OLDER_BROKERS = ("broker-2.4", "broker-2.7", "broker-2.8", "broker-3.6", "broker-3.9", "broker-4.0.0", "broker-4.0.1")
 OTHER_SPARKS = ("spark-3.5", "spark-4.0", "spark-4.1")
 """``spark`` is for the release that requirements.lock has."""
-EXTRA = ("s3", "hdfs", *OTHER_SPARKS, *OLDER_BROKERS, *JAVA_CLIENTS, "peer")
+EXTRA = ("hdfs", *OTHER_SPARKS, *OLDER_BROKERS, *JAVA_CLIENTS, "peer")
 
 Progress = Callable[[str], None]
 

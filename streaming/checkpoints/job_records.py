@@ -20,7 +20,7 @@ from pydantic import Field
 from clientscope.clock import now_ms
 from clientscope.errors import RecordError
 from clientscope.model.codec import decode
-from clientscope.model.fields import READ, Count, Id32, Id64, Ms, ShownMs, ShownName, Version
+from clientscope.model.fields import READ, Id32, Id64, Ms, ShownMs, ShownName, Version
 from streaming.checkpoints.topics_now import Extents, Offsets
 
 log = logging.getLogger(__name__)
@@ -73,10 +73,10 @@ class JobOwner(JobRecord):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryStart(JobRecord):
-    """Where a query began, and so which checkpoint it has. A new one is a new checkpoint; that of the one before isn't read any more.
+    """Where a query began anew: at first, after a reset, with another topic, or behind records that are gone.
 
     Attributes:
-        checkpoint: name of Spark's folder, below the query's in ``--checkpoint-dir``.
+        checkpoint: its name, which progress since then has too.
         topic_ids: of the topics that it reads. Kafka gives another to a topic that is made again (KIP-516); None where brokers give none.
         offsets: of the first record to read, by topic and partition; a topic that isn't named begins at its beginning.
         lost: records that Kafka no longer had and the query went on without, by topic and partition, since its last reset.
@@ -100,7 +100,7 @@ class QueryStart(JobRecord):
 def new_start(
     query: str, topic_ids: Mapping[str, str | None], offsets: Offsets, reason: str, lost: Offsets = MappingProxyType({})
 ) -> QueryStart:
-    """A start with a new checkpoint, whose name says when it was made.
+    """A start, whose name says when it was made.
 
     Args:
         offsets, lost: as in `QueryStart`.
@@ -126,14 +126,13 @@ class QueryProgress(JobRecord):
     """How far a query has read, written every few seconds while that changes.
 
     Attributes:
-        batch: number of the last batch; it begins at 0 with a checkpoint.
+        checkpoint: of the start since which it has.
         position: of the next record to read, by topic and partition.
     """
 
     kind: ClassVar[str] = "progress"
     query: str
     checkpoint: str
-    batch: Count
     position: OffsetsByTopic
     clientscope_version: ShownName
     spark_version: ShownName
@@ -245,7 +244,7 @@ class JobState:
                     self.seen[record.shard] = record
 
     def position(self, query: str) -> OffsetsByTopic:
-        """Up to where a query has read in its present checkpoint, as far as was written; where it began if nothing was."""
+        """Up to where a query has read since its start, as far as was written; where it began if nothing was."""
         start, progress = self.starts.get(query), self.progress.get(query)
         if start is None:
             return {}

@@ -113,6 +113,11 @@ class JobTopic(Background):
         log.warning("takes over from %s: if that still runs, it stops now", before.process)
         return HANDOVER_S
 
+    @property
+    def state(self) -> JobState:
+        """What the topic said when it was last read or written."""
+        return self._state
+
     def read(self) -> JobState:
         """What the topic says now.
 

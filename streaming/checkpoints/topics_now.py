@@ -10,7 +10,7 @@ import logging
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from kafka.errors import KafkaError
 
@@ -56,47 +56,23 @@ class Lost:
         return f"{self.topic}, partition {self.partition}: offsets from {self.begin} to {self.end - 1}, {self.count} records"
 
 
-def from_json(text: str) -> dict[str, dict[int, int]]:
-    """Spark's own JSON of a Kafka source's offsets.
-
-    Raises:
-        ValueError: it is something else.
-    """
-    found = json.loads(text)
-    if not isinstance(found, dict) or not all(isinstance(partitions, dict) for partitions in found.values()):
-        raise ValueError("it is no JSON of offsets by topic and partition")
-    return {topic: {_partition(number): _offset(offset) for number, offset in found[topic].items()} for topic in found}
-
-
 def to_json(offsets: Offsets) -> str:
     """Offsets in the form of Spark's option ``startingOffsets``."""
     return json.dumps({topic: {str(number): offset for number, offset in sorted(found.items())} for topic, found in offsets.items()})
-
-
-def _partition(text: str) -> int:
-    if not text.isdigit():
-        raise ValueError(f"{text!r} is no partition")
-    return int(text)
-
-
-def _offset(found: Any) -> int:
-    if not isinstance(found, int) or isinstance(found, bool) or found < EARLIEST:
-        raise ValueError(f"{found!r} is no offset")
-    return found
 
 
 def lost(position: Offsets, extents: Extents) -> list[Lost]:
     """The records that a query has not read and that can't be read any more.
 
     Args:
-        position: where the query continues; a partition that isn't in it is new, and begins at 0.
+        position: where the query continues; a topic that isn't in it begins at its beginning, and a partition, which is new, at 0.
         extents: what the topics hold.
     """
     return [
-        Lost(topic, number, position.get(topic, {}).get(number, 0), extent.begin)
-        for topic, partitions in extents.items()
-        for number, extent in partitions.items()
-        if position.get(topic, {}).get(number, 0) < extent.begin
+        Lost(topic, number, of_topic.get(number, 0), extent.begin)
+        for topic, of_topic in position.items()
+        for number, extent in extents.get(topic, {}).items()
+        if of_topic.get(number, 0) < extent.begin
     ]
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - as everybody knows it
 from pyspark.sql.streaming import StreamingQuery
 
 from clientscope.digest import DigestKey
@@ -16,14 +17,14 @@ from clientscope.model import codec
 from clientscope.model.connection import ClientConnectionRecord
 from clientscope.model.push import Push
 from clientscope.model.topics import QUARANTINE
-from sinks.history.batches import CheckpointOlder, append
+from sinks.history.batches import append
 from sinks.history.tables import repeated
 from streaming import transforms
 from streaming.checkpoints.plans import PLANS
 from streaming.job_metrics import QUARANTINE as QUARANTINED
 from streaming.queries.query import JobContext, JobQuery, source, start
 from streaming.sources import Pace, sink_options
-from streaming.spark import query_id, record_batches
+from streaming.spark import record_batches
 from streaming.supervision import Running
 
 _MOST = 50_000
@@ -54,14 +55,14 @@ def start_history(
     table, beginning = f"{settings.history_dir}/{PLANS[name].table}", job.checkpoints.begin(name)
 
     def write(rows: DataFrame, batch_id: int) -> None:
-        if beginning.last_batch is not None and batch_id <= beginning.last_batch:
-            raise CheckpointOlder(f"batch {beginning.last_batch} of {name} was done, and now {batch_id} comes")
         # Both sinks from one decoding.  Nothing sensitive is in these rows any more, should Spark spill them.
         rows.persist()
         try:
             kept = transforms.kept(rows)
-            repeated(lambda: append(record_batches(kept.drop(*beside)), table, query_id(rows.sparkSession), batch_id))
             transforms.quarantine(rows).write.format("kafka").options(**sink).save()
+            there = offsets(kept)
+            job.checkpoints.require(name, beginning.checkpoint)
+            repeated(lambda: append(record_batches(kept.drop(*beside)), table, beginning.checkpoint, there))  # and isn't read again
             written(kept)
         finally:
             rows.unpersist()
@@ -71,6 +72,12 @@ def start_history(
     rows = transforms.observed(step(job, source(job, name, beginning, Pace(_MOST, interval_s))), QUARANTINED, reasons)
     writer = rows.writeStream.foreachBatch(write)
     return start(writer, name, beginning.location, min(interval_s, _LOOK_S))
+
+
+def offsets(rows: DataFrame) -> dict[int, range]:
+    """From the first row's to behind the last one's, by partition."""
+    found = rows.groupBy("partition").agg(F.min("offset"), F.max("offset")).collect()
+    return {number: range(first, last + 1) for number, first, last in found}
 
 
 def _query(name: str, step: Callable[[DataFrame, DigestKey | None], DataFrame], record: type) -> JobQuery:

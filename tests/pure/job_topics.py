@@ -43,7 +43,6 @@ def progress(start: QueryStart, position: dict[str, dict[int, int]]) -> QueryPro
     return QueryProgress(
         query=start.query,
         checkpoint=start.checkpoint,
-        batch=4,
         position=position,
         clientscope_version="0.0.9",
         spark_version="4.1.3",

@@ -147,9 +147,10 @@ class Standalone:
         )  # fmt: skip
 
     def run(self, folder: Path, servers: str, store: Path | str, key: Path, *flags: str, given: Sequence[str] = ()) -> None:
-        """Starts the job with checkpoints and history in a store."""
+        """Starts the job with history in a store."""
         self.submit(
-            folder, "--bootstrap-servers", servers, "--checkpoint-dir", f"{store}/checkpoints", "--history-dir", f"{store}/history",
+            folder, "--bootstrap-servers", servers,
+            "--checkpoint-dir", str(self.folder / "checkpoints"), "--history-dir", f"{store}/history",
             "--history-interval-seconds", "2", "--metrics-listen", "127.0.0.1:0", "--digest-key-file", str(key), *flags, given=given,
         )  # fmt: skip
 

@@ -16,7 +16,7 @@ import tomllib
 import urllib.parse
 import uuid
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from string import digits
 from typing import Any
@@ -274,6 +274,11 @@ def look_while_it_runs(run: Path40, browser: Browser) -> None:
         run.surface(f"serve: finding {each['fingerprint']}", run.page(f"{api}/findings/{each['fingerprint']}"), each["fingerprint"])
     for name, where in {"stream": run.job.page, "serve": f"http://{at['serve']}/", "deliver": f"http://{at['deliver']}/"}.items():
         run.surface(f"{name}: /metrics", run.page(f"{where}metrics"), "clientscope")
+    noted = b""
+    for path in (run.folder / "checkpoints").rglob("*"):
+        with suppress(FileNotFoundError, IsADirectoryError):
+            noted += path.read_bytes()
+    run.surface("checkpoints", noted, CONFIGS, CONNECTIONS)
     spark = f"http://{at['spark']}"
     application = json.loads(run.page(f"{spark}/api/v1/applications"))[0]["id"]
     for name in ("environment", "sql?details=true&length=1000", "stages?details=true", "streaming/statistics", "executors"):
@@ -314,8 +319,6 @@ def look_at_files(run: Path40) -> None:
     run.surface("request log", (run.folder / "requests.log").read_bytes(), CLIENT_ID, PRINCIPAL)
     events = [path.read_bytes() for path in (run.folder / "events").rglob("*") if path.is_file()]
     run.surface("Spark's event log", b"".join(events), "SparkListenerSQLExecutionStart", "QueryProgressEvent")
-    files = [path.read_bytes() for path in (run.folder / "checkpoints").rglob("*") if path.is_file()]
-    run.surface("checkpoints", b"".join(files), CONFIGS, CONNECTIONS)
     for table, markers in PLANS["tables"].items():
         rows = deltalake.DeltaTable(str(run.folder / "history" / table)).to_pyarrow_table().to_pylist()
         run.surface(f"table {table}", str(rows), *markers)

@@ -241,7 +241,6 @@ def test_everything_works_with_the_least_rights_and_no_password_is_anywhere(secu
         if path.is_file() and path.suffix != ".password" and "broker" not in path.relative_to(secured.home).parts[0]:
             searched[str(path)] = path.read_bytes().decode(errors="replace")
     assert any("events" in name and "kafka" in text for name, text in searched.items())
-    assert any("checkpoints" in name for name in searched)
     assert [name for name, text in searched.items() if "canary" in text] == []
 
 

@@ -86,7 +86,7 @@ def test_f21_each_spark_says_the_same_and_tells_no_secret(tmp_path: Path, minor:
 
 
 @pytest.mark.long
-def test_f25_a_checkpoint_continues_with_a_newer_minor_release_of_spark(own: RunningBroker, tmp_path: Path) -> None:
+def test_f25_a_job_continues_with_a_newer_minor_release_of_spark(own: RunningBroker, tmp_path: Path) -> None:
     key = private_file(tmp_path / "digest.key", KEY.secret)
     written = Input(own.internal, SEED)
     for minor in ("4.0", "4.1", NEWEST):
@@ -97,7 +97,6 @@ def test_f25_a_checkpoint_continues_with_a_newer_minor_release_of_spark(own: Run
             cluster.await_ready()
             comes_out(own.internal, tmp_path / "history", KEY)
             assert cluster.stop_job() == 0, cluster.log()
-            assert "is damaged" not in cluster.log()
 
 
 @pytest.mark.long
@@ -113,7 +112,7 @@ def test_f21_f22_a_cluster_says_the_same_also_when_executors_and_decoders_die(ow
         cluster.run(tmp_path / "submit", own.internal, tmp_path, digest_key, "--quality", "off", given=given)
         cluster.await_ready()
         comes_out(own.internal, tmp_path / "history", KEY)
-        (offsets,) = (tmp_path / "checkpoints" / "live").glob("*/offsets/0")
+        (offsets,) = (cluster.folder / "checkpoints").glob("run-*/live/*/offsets/0")
         conf = json.loads(offsets.read_text().splitlines()[1])["conf"]
         assert conf["spark.sql.shuffle.partitions"] == "2", "what spark-submit has wins"
         assert '"name" : "ours"' in cluster.state()

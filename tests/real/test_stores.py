@@ -1,4 +1,4 @@
-"""Checkpoints and history in S3 and on HDFS: the same results as on a disk, also after kill -9, and the commands about them."""
+"""History in S3 and on HDFS: the same results as on a disk, also after kill -9, and the commands about it."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_f22_in_a_store_kills_lose_nothing_and_the_commands_read_it(
     with store(tmp_path) as (address, variables):
         for name, value in variables.items():
             monkeypatch.setenv(name, value)
-        job = StreamJob(own.internal, tmp_path, history=f"{address}/of/history", checkpoints=f"{address}/of/checkpoints")
+        job = StreamJob(own.internal, tmp_path, history=f"{address}/of/history")
         written = Input(own.internal, SEED)
         written.write(200)
         with job.running():
@@ -138,7 +138,7 @@ def test_f22_in_a_store_kills_lose_nothing_and_the_commands_read_it(
 
 @pytest.mark.long
 @pytest.mark.timeout(1800)
-def test_f21_on_yarn_with_both_folders_on_its_hdfs(own: RunningBroker, tmp_path: Path) -> None:
+def test_f21_on_yarn_with_history_on_its_hdfs(own: RunningBroker, tmp_path: Path) -> None:
     """Executors are YARN's containers, and have our code from the zip alone (`standalone`)."""
     for_submit(tmp_path / "submit")
     key = private_file(tmp_path / "digest.key", KEY.secret)

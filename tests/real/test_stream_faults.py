@@ -9,7 +9,6 @@ import hmac
 import os
 import random
 import re
-import shutil
 import signal
 import time
 from collections import Counter
@@ -21,6 +20,7 @@ from typing import Any
 import kafka
 import pytest
 from conftest import RunningBroker
+from forked import printed
 from kafka.errors import MessageSizeTooLargeError
 from observe import children, command_line, java_below, metrics, set_topic, told_findings, write
 from outcome import Input, Place, quarantined
@@ -161,7 +161,7 @@ def test_f21_they_stay_skipped_when_all_is_read_again(job: Job) -> None:
     assert job.skipped, "by the test before"
     job.input.write(100)
     job.kill()
-    shutil.rmtree(job.folder / "checkpoints" / "live")
+    printed("checkpoints", "reset", "live", "--bootstrap-servers", job.servers)
     job.start()
     job.ready()
     job.comes_out()
@@ -171,7 +171,7 @@ def test_f21_they_stay_skipped_when_all_is_read_again(job: Job) -> None:
 def kill_now_and_then(job: Job, seed: int, drivers: int, workers: int) -> None:
     """Kills in an order and at moments that the seed says, while records come in.
 
-    Every other driver is killed right after it has written to a table, when its checkpoint says that it has still to.
+    Every other driver is killed right after it has written to a table, before it has noted that.
     """
     chance = random.Random(seed)  # noqa: S311 - moments that can be had again
     plan = ["driver"] * drivers + ["worker"] * workers

@@ -21,17 +21,19 @@ from clientscope.model.enums import Kind
 from clientscope.model.topics import CONFIGS, CONNECTIONS, TELEMETRY
 from sinks.dashboard.past import connections, pushes
 from sinks.dashboard.past.tables import Span, Tables
-from sinks.history.batches import append
+from sinks.history.batches import append, next_offsets
 from streaming import transforms
+from streaming.queries.history import offsets
 from streaming.reporting_clients import COLUMNS, ReportingClients
 from streaming.spark import record_batches, to_table
 
 SECRET = "hunter2-canary"
 
 
-def write(rows: DataFrame, table: Path, query_id: str = "query", batch_id: int = 0) -> None:
+def write(rows: DataFrame, table: Path) -> None:
     """As a query of history does with its step's rows."""
-    append(record_batches(transforms.kept(rows)), table, query_id, batch_id)
+    kept = transforms.kept(rows)
+    append(record_batches(kept), str(table), "start", offsets(kept))
 
 
 def kept(table: Path) -> list[dict[str, Any]]:
@@ -67,20 +69,21 @@ def test_the_page_reads_what_the_job_has_written(records: Records, tmp_path: Pat
     assert client["first_seen_ms"] == min(start["pushed_ms"] for start in starts["items"]), "both at Kafka's time"
 
 
-def test_a_batch_is_written_once_but_a_new_checkpoints_batches_are_not_lost(records: Records, tmp_path: Path) -> None:
-    rows = transforms.connections(records(CONNECTIONS, connection_record(0)), None)
-    for query_id, batch_id in (("first", 7), ("first", 7), ("second", 0)):
-        write(rows, tmp_path / "connections", query_id, batch_id)
-    assert DeltaTable(tmp_path / "connections").to_pyarrow_table().num_rows == 2
+def test_a_batch_is_written_once_and_its_table_says_up_to_where(records: Records, tmp_path: Path) -> None:
+    rows = transforms.connections(records(CONNECTIONS, connection_record(0), connection_record(1), b"junk"), None)
+    for _ in range(2):
+        write(rows, tmp_path / "connections")
+    assert [row["offset"] for row in kept(tmp_path / "connections")] == [0, 1]
+    assert next_offsets(str(tmp_path / "connections"), "start", [0]) == {0: 2}
 
 
 def test_a_batch_of_many_partitions_and_pages_is_one_file_of_each_day(records: Records, tmp_path: Path) -> None:
     values = records(CONNECTIONS, *map(connection_record, range(96))).repartition(48)
     rows = transforms.kept(transforms.connections(values, None)).persist()
-    append(record_batches(rows, 4_000), tmp_path / "connections", "query", 0)
+    append(record_batches(rows, 4_000), str(tmp_path / "connections"), "start", offsets(rows))
     table = DeltaTable(tmp_path / "connections")
     assert sorted(table.to_pyarrow_table()["offset"].to_pylist()) == list(range(96))
-    assert (table.version(), len(table.file_uris())) == (0, 2)
+    assert (table.version(), len(table.file_uris())) == (1, 2)
     rows.unpersist()
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import getpass
-import json
 import logging
 import os
 import re
@@ -13,7 +12,6 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
-from zipfile import ZipFile
 
 import pandas as pd
 import pyarrow as pa
@@ -29,7 +27,6 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody knows it
 from pyspark.sql.functions import pandas_udf
 from pyspark.sql.streaming.listener import StreamingQueryProgress
 
-from streaming import failures
 from streaming.job_metrics import JobMetrics
 from streaming.queries.query import start
 from streaming.releases import RELEASES, installed
@@ -38,7 +35,6 @@ from streaming.spark import (
     given_settings,
     has_class,
     memory_bean,
-    query_id,
     record_batches,
     to_table,
     unlogged_errors,
@@ -111,25 +107,6 @@ def test_rows_come_to_the_driver_in_pages_of_each_task(spark: SparkSession) -> N
         rows.unpersist()
 
 
-def test_a_batch_knows_its_query(spark: SparkSession, tmp_path: Path) -> None:
-    ids: set[str] = set()
-
-    def write(rows: DataFrame, _: int) -> None:
-        ids.add(query_id(rows.sparkSession))
-
-    query = start(spark.readStream.format("rate").load().writeStream.foreachBatch(write), "known", (tmp_path / "c").as_uri(), 0.1)
-    try:
-        while not ids or not (tmp_path / "c" / "commits" / "0").exists():
-            assert query.isActive, query.exception()
-            query.awaitTermination(0.05)
-    finally:
-        query.stop()
-    assert ids == {query.id}
-    with pytest.raises(RuntimeError, match="not in a query's batch"):
-        query_id(spark)
-    assert json.loads((tmp_path / "c" / "metadata").read_text())["id"] == query.id
-
-
 def test_a_batch_that_fails_is_logged_by_py4j_until_the_job_ends(
     spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -148,36 +125,6 @@ def test_a_batch_that_fails_is_logged_by_py4j_until_the_job_ends(
     assert logged("before") == ["ERROR"]
     unlogged_failures()
     assert logged("at the end") == []
-
-
-SINCE = {
-    "CONCURRENT_STREAM_LOG_UPDATE": "3.5",
-    "BATCH_METADATA_NOT_FOUND": "3.5",
-    "CANNOT_LOAD_STATE_STORE": "4.0",
-    "INVALID_LOG_VERSION": "4.0",
-    "MALFORMED_LOG_FILE": "4.0",
-    "STREAMING_CHECKPOINT_MISSING_METADATA_FILE": "4.2",
-}
-"""Conditions that `messages` recognises, and the first release that has each; before, a text is recognised, or the failure is retried."""
-
-
-def conditions() -> set[str]:
-    """The names of all error conditions that are in Spark's own jars."""
-    found: set[str] = set()
-    for jar in (Path(pyspark.__file__).parent / "jars").glob("spark-*.jar"):
-        with ZipFile(jar) as archive:
-            for name in archive.namelist():
-                if re.search(r"error/(?:\w+-)?error-(?:conditions|classes)\.json$", name):
-                    found |= {condition for condition, about in json.loads(archive.read(name)).items() if "message" in about}
-    return found
-
-
-def test_conditions_have_their_names() -> None:
-    known, minor = conditions(), installed().minor
-    assert len(known) > 500
-    for condition, since in SINCE.items():
-        assert (condition in known) == (since <= minor), condition
-        assert failures.CHECKPOINT_DAMAGED.search(condition) or failures.TWO_WRITERS.search(condition)
 
 
 SUBMITTED = """

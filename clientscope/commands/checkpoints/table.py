@@ -21,7 +21,6 @@ class CheckpointLine:
 
     query: str
     checkpoint: str | None
-    batch: int | None
     topic: str
     partition: int | None
     offset: int | None
@@ -44,7 +43,7 @@ def rows(state: JobState, extents: Extents) -> Iterator[CheckpointLine]:
     for query, plan in PLANS.items():
         start, progress = state.starts.get(query), state.progress.get(query)
         if start is None:
-            yield CheckpointLine(query, None, None, " ".join(plan.topics), None, None, None, None, None, None, None)
+            yield CheckpointLine(query, None, " ".join(plan.topics), None, None, None, None, None, None, None)
             continue
         if progress is not None and progress.checkpoint != start.checkpoint:
             progress = None
@@ -56,7 +55,6 @@ def rows(state: JobState, extents: Extents) -> Iterator[CheckpointLine]:
             yield CheckpointLine(
                 query=query,
                 checkpoint=start.checkpoint,
-                batch=None if progress is None else progress.batch,
                 topic=topic,
                 partition=number,
                 offset=offset,
@@ -75,8 +73,8 @@ def table(found: Sequence[CheckpointLine], *, wide: bool = False) -> Table:
         wide: that is in each row, and who wrote it and when besides.
     """
     view = Table(header_style="bold", box=None, pad_edge=False)
-    for heading in ("QUERY", "BATCH", "TOPIC", "OFFSET", "BEHIND", "BEGAN BECAUSE", *(("WRITTEN BY", "WHEN") if wide else ())):
-        right = heading in ("BATCH", "OFFSET", "BEHIND")
+    for heading in ("QUERY", "TOPIC", "OFFSET", "BEHIND", "BEGAN BECAUSE", *(("WRITTEN BY", "WHEN") if wide else ())):
+        right = heading in ("OFFSET", "BEHIND")
         narrowest = {"TOPIC": 15, "BEGAN BECAUSE": 14, "WRITTEN BY": 12, "WHEN": 10}.get(heading)
         view.add_column(
             heading, overflow="fold", no_wrap=right or heading == "QUERY", min_width=narrowest, justify="right" if right else "left"
@@ -86,12 +84,12 @@ def table(found: Sequence[CheckpointLine], *, wide: bool = False) -> Table:
         place = plain(row.topic if row.partition is None else f"{row.topic}/{row.partition}")
         where: list[Text | str] = [place, _number(row.offset), _number(row.behind)]
         if row.query == before and not wide:
-            view.add_row("", "", *where, "")
+            view.add_row("", *where, "")
             continue
         before = row.query
         written = (row.written_by, row.written_at) if wide else ()
         texts = (plain(text) if text else "–" for text in (row.began or "it has never run", *written))
-        view.add_row(row.query, _number(row.batch), *where, *texts)
+        view.add_row(row.query, *where, *texts)
     return view
 
 

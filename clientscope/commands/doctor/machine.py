@@ -65,7 +65,7 @@ def check_spark(_: Situation) -> Iterator[CheckResult]:
 
 def check_disk(situation: Situation) -> Iterator[CheckResult]:
     """Free space where the job writes."""
-    folders = [situation.stream.checkpoint_dir, situation.stream.history_dir] if situation.stream else ["."]
+    folders = [str(situation.stream.checkpoint_dir), situation.stream.history_dir] if situation.stream else ["."]
     seen = set()
     for folder in folders:
         if "://" in folder:
@@ -80,7 +80,7 @@ def check_disk(situation: Situation) -> Iterator[CheckResult]:
         if free < _FULL_BYTES:
             yield problem(text, "free some space before the job writes: a full disk parks its queries", f"df -h {quote(str(there))}")
         elif free < _LOW_BYTES:
-            yield warning(text, "history and checkpoints grow; see how much before it is full", f"df -h {quote(str(there))}")
+            yield warning(text, "history grows; see how much before it is full", f"df -h {quote(str(there))}")
         else:
             yield ok(text)
 

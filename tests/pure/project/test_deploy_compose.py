@@ -103,9 +103,7 @@ def test_secrets_are_made_before_they_are_read() -> None:
 def test_a_new_volume_belongs_to_who_writes_it() -> None:
     """A new volume takes its owner from the folder of the first image that it is mounted over: this must be ours."""
     dockerfile = (ROOT / "deploy" / "Dockerfile").read_text()
-    owned = {"/run/secrets"} | {
-        f"/var/lib/clientscope/{name}" for name in re.search(r"clientscope (checkpoints .*) \\", dockerfile)[1].split()
-    }  # type: ignore[index]
+    owned = {"/run/secrets"} | {f"/var/lib/clientscope/{name}" for name in re.search(r"clientscope (history .*) \\", dockerfile)[1].split()}  # type: ignore[index]
     for name, service in SERVICES.items():
         for entry in service.get("volumes", ()):
             source, target, _ = volume_of(entry)

@@ -61,8 +61,9 @@ def test_the_job_is_the_spark_operators() -> None:
     (job,) = documents("stream.yaml")
     assert (job["apiVersion"], job["kind"]) == ("sparkoperator.k8s.io/v1beta2", "SparkApplication")
     settings = parse(StreamSettings, job["spec"]["arguments"])
-    assert str(settings.checkpoint_dir).startswith(job["spec"]["driver"]["volumeMounts"][0]["mountPath"])
-    assert job["spec"]["driver"]["volumeMounts"] == job["spec"]["executor"]["volumeMounts"]
+    history, *others = job["spec"]["driver"]["volumeMounts"]
+    assert settings.history_dir.startswith(history["mountPath"])
+    assert others == job["spec"]["executor"]["volumeMounts"]
     assert job["spec"]["restartPolicy"]["type"] == "Always"
     lock = (HERE.parents[1] / "requirements.lock").read_text()
     assert f"pyspark=={job['spec']['sparkVersion']}" in lock

@@ -1,8 +1,9 @@
-"""F23, F24: where a query begins, and what it continues with once it can't continue with what it has."""
+"""F23, F24: where a query begins, at first and again."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,17 +11,15 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from deltalake import write_deltalake
 from job_topics import END, READ, TOPIC_ID, TopicInMemory, begun, cluster, only
 
+from clientscope.errors import EnvironmentProblem
 from clientscope.model.topics import CONFIGS, CONNECTIONS, JOB
+from sinks.history.batches import append
 from streaming.checkpoints import topics_now
-from streaming.checkpoints.topics_now import EARLIEST, Extent, TopicsNow, to_json
-from streaming.failures import Failure
+from streaming.checkpoints.topics_now import EARLIEST, Extent, TopicsNow
 from streaming.job_checkpoints import Checkpoints
 
-GONE = Failure("it failed", records_gone=True)
-DAMAGED = Failure("it failed", checkpoint_damaged=True)
 BOTH = {CONFIGS: {0: READ}, CONNECTIONS: {0: READ}}
 """Where the query `live` is."""
 
@@ -32,13 +31,17 @@ class Job:
         self.topic, self.now, self.lost = topic or begun(), cluster(), list[tuple[str, int | None]]()
         monkeypatch.setattr(topics_now, "ask", lambda kafka, names: only(names, self.now))
         self.checkpoints = Checkpoints(
-            self.topic,
+            self.topic,  # type: ignore[arg-type]
             "broker:1",
-            "/c",
+            Path("/c"),
             str(history),
             lambda *lost: self.lost.append(lost),
-            "4.2.0",  # type: ignore[arg-type]
+            "4.2.0",
         )
+
+    def begins(self, query: str = "live") -> Mapping[str, Mapping[str, int]]:
+        """By topic and partition."""
+        return json.loads(self.checkpoints.begin(query).offsets)  # type: ignore[no-any-return]
 
     def start(self, query: str = "live") -> Any:
         return self.topic.state.starts[query]
@@ -56,115 +59,124 @@ def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Job:
 
 def test_a_query_that_never_ran_begins_at_the_beginning_and_goes_on_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     job = Job(tmp_path, monkeypatch, TopicInMemory())
+    job.now = cluster(first=10)
     first = job.checkpoints.begin("live")
-    assert (first.offsets, first.location) == ("earliest", f"/c/live/{job.start().checkpoint}")
-    assert job.checkpoints.begin("live") == first
-    other = Job(tmp_path, monkeypatch, TopicInMemory()).checkpoints.begin("live")
-    assert other.location != first.location, "jobs of two clusters never meet in one folder"
+    assert (json.loads(first.offsets), first.checkpoint) == ({CONFIGS: {"0": 10}, CONNECTIONS: {"0": 0}}, job.start().checkpoint)
+    assert (first.location.startswith("file:/c/live/"), job.lost) == (True, []), "it had read nothing of what was gone"
+    again = job.checkpoints.begin("live")
+    assert (again.offsets, again.checkpoint) == (first.offsets, first.checkpoint)
+    assert again.location != first.location, "Spark would go on with what it finds"
+    job.now = cluster(first=20)
+    assert (job.begins()[CONFIGS], job.lost) == ({"0": 20}, [("live", 10)]), "they came and went unread"
 
 
-@pytest.mark.parametrize(("position", "first"), [(None, READ), ({CONFIGS: {0: 55}}, 55)])
-def test_f24_records_that_are_gone_are_counted_and_the_query_begins_behind_them(job: Job, position: Any, first: int) -> None:
-    job.checkpoints.prepare("live", GONE)
-    assert (job.topic.written, job.lost) == ([], []), "they are there after all"
+def test_a_query_goes_on_behind_its_last_batch_whether_that_was_written_or_not(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert job.begins() == {CONFIGS: {"0": READ}, CONNECTIONS: {"0": READ}}
+    monkeypatch.setattr(job.topic, "note", lambda progress: None)
+    job.checkpoints.note("live", "run", BOTH | {CONFIGS: {0: 57}})
+    assert job.begins() == {CONFIGS: {"0": 57}, CONNECTIONS: {"0": READ}}
+
+
+def test_f24_records_that_are_gone_are_counted_and_the_query_begins_behind_them(job: Job) -> None:
+    known = job.start()
+    job.now = cluster(first=READ)
+    job.checkpoints.begin("live")
+    assert (job.start(), job.lost) == (known, []), "those that went had been read"
     job.now = cluster(first=58)
-    job.checkpoints.prepare("live", GONE._replace(position=position))
-    lost = {CONFIGS: {0: 58 - first}}
-    assert (job.start().offsets, job.start().lost, job.lost) == (BOTH | {CONFIGS: {0: 58}}, lost, [("live", 58 - first)])
-    assert json.loads(job.checkpoints.begin("live").offsets) == {CONFIGS: {"0": 58}, CONNECTIONS: {"0": READ}}
+    assert job.begins() == {CONFIGS: {"0": 58}, CONNECTIONS: {"0": READ}}
+    lost = {CONFIGS: {0: 58 - READ}}
+    assert (job.start().offsets, job.start().lost, job.lost) == (BOTH | {CONFIGS: {0: 58}}, lost, [("live", 58 - READ)])
     job.now = cluster(first=59)
-    job.checkpoints.prepare("live", GONE)
-    assert job.start().lost == {CONFIGS: {0: 59 - first}}, "and those that go before it has read them too"
-    assert job.checkpoints.lost() == {("live", CONFIGS, 0): 59 - first}
+    job.checkpoints.begin("live")
+    assert job.start().lost == {CONFIGS: {0: 59 - READ}}, "and those that go before it has read them too"
+    assert job.checkpoints.lost() == {("live", CONFIGS, 0): 59 - READ}
 
 
 def test_f24_a_topic_that_ends_before_what_was_read_is_read_from_its_beginning(job: Job) -> None:
     job.now = cluster(end=READ - 10)
-    job.checkpoints.prepare("live", GONE)
-    assert (job.start().offsets, job.lost) == (BOTH | {CONFIGS: {0: 0}}, [("live", 0)])
-    assert (job.checkpoints.verdicts("1"), job.start().offsets) == ({0: END}, {CONNECTIONS: {0: READ}})
+    assert job.begins() == {CONFIGS: {"0": 0}, CONNECTIONS: {"0": READ}}
+    assert job.lost == [("live", None)]
+    assert (job.checkpoints.verdicts("1"), job.topic.state.verdicts.begin) == ({0: END}, {0: END}), "what there was counts no more"
 
 
 def test_verdicts_count_while_rules_and_topics_are_the_same(job: Job) -> None:
     assert (job.checkpoints.verdicts("1"), job.start().offsets) == ({0: END}, {CONNECTIONS: {0: READ}}), "nothing was known of them"
+    assert job.begins() == {CONFIGS: {"0": 0}, CONNECTIONS: {"0": READ}}
     job.now = cluster(results_end=END + 10)
     known = job.start()
     assert (job.checkpoints.verdicts("1"), job.start()) == ({0: END}, known)
     job.checkpoints.begin("live")
-    job.checkpoints.note("live", 0, BOTH)
+    job.checkpoints.note("live", "run", BOTH)
     assert (job.checkpoints.verdicts("2"), job.start().checkpoint != known.checkpoint) == ({0: END + 10}, True)
     job.now = cluster(topic_id="another")
     assert job.checkpoints.verdicts("2") == {0: END}
 
 
 def test_f24_a_topic_that_was_made_again_is_read_from_its_beginning(job: Job) -> None:
-    known = job.checkpoints.begin("live").location
+    known = job.checkpoints.begin("live").checkpoint
+    job.checkpoints.note("live", "run", BOTH)
     assert job.checkpoints.stale(job.now) == {}
     job.now = cluster(topic_id="another", end=READ - 10)
     assert job.checkpoints.stale(job.now) == {"live": CONFIGS, "history_pushes": CONFIGS}
     assert job.topic.restored == 1, "the job's own topic is another one as well"
-    job.checkpoints.prepare("live", GONE._replace(position={CONFIGS: {0: 55}}))
-    assert (job.start().offsets, job.lost) == ({}, [("live", None)]), "the old topic's offsets say nothing of the new one"
     begins = job.checkpoints.begin("live")
-    assert (begins.offsets, begins.location != known, job.lost) == ("earliest", True, [("live", None)])
+    assert (json.loads(begins.offsets), begins.checkpoint != known) == ({CONFIGS: {"0": 0}, CONNECTIONS: {"0": 0}}, True)
+    assert job.lost == [("live", None)]
+    with pytest.raises(EnvironmentProblem, match="its batch isn't kept"):
+        job.checkpoints.require("live", known)
+    job.checkpoints.require("live", begins.checkpoint)
     assert job.checkpoints.stale(job.now) == {"history_pushes": CONFIGS}
     assert job.topic.restored == 1
     job.now = cluster(topic_id=None)
-    assert job.checkpoints.begin("live") == begins, "a broker without ids is believed"
+    assert job.checkpoints.begin("live").checkpoint == begins.checkpoint, "a broker without ids is believed"
 
 
 def test_a_reset_makes_a_running_query_stale(job: Job) -> None:
     job.checkpoints.begin("live")
+    job.checkpoints.note("live", "run", BOTH)
     job.topic.write(replace(job.start(), checkpoint="reset", offsets={CONFIGS: {0: 3}}))
     assert job.checkpoints.stale(job.now) == {"live": ""}
-    assert json.loads(job.checkpoints.begin("live").offsets) == {CONFIGS: {"0": 3}, CONNECTIONS: {"0": EARLIEST}}
-    assert job.checkpoints.stale(job.now) == {}
+    for late in (False, True):
+        if late:
+            job.checkpoints.note("live", "run", BOTH)
+        assert job.begins() == {CONFIGS: {"0": 3}, CONNECTIONS: {"0": 0}}
+        assert job.checkpoints.stale(job.now) == {}
 
 
-def test_a_partition_that_was_added_since_a_start_is_read_from_its_beginning(job: Job) -> None:
-    job.topic.write(replace(job.start("history_pushes"), offsets={CONFIGS: {0: 3}}))
+def test_a_partition_that_was_added_since_is_read_from_its_beginning(job: Job) -> None:
     job.now = TopicsNow({CONFIGS: TOPIC_ID, JOB: TOPIC_ID}, {CONFIGS: {0: Extent(0, END), 1: Extent(0, 0)}})
-    assert json.loads(job.checkpoints.begin("history_pushes").offsets) == {CONFIGS: {"0": 3, "1": EARLIEST}}
+    assert job.begins("history_pushes") == {CONFIGS: {"0": READ, "1": EARLIEST}}
 
 
-def test_f23_a_damaged_checkpoint_is_replaced_by_one_that_begins_where_it_was(job: Job, caplog: pytest.LogCaptureFixture) -> None:
-    before = job.start().checkpoint
-    job.checkpoints.prepare("live", DAMAGED)
-    assert (job.start().offsets, job.start().reason, job.lost) == (BOTH, "its checkpoint was damaged", [])
-    assert job.start().checkpoint != before
-    assert f"the checkpoint of live is damaged; a new one begins at {to_json(BOTH)}: it failed" in caplog.messages
-
-
-def has_row(job: Job, history: Path, offset: int, age_ms: int = 0) -> None:
-    """A row of pushes, which came so long before the query's start."""
-    at = datetime.fromtimestamp((job.start("history_pushes").at_ms - age_ms) / 1000, UTC)
-    rows = pa.table({"date": [at.date()], "timestamp": [at], "partition": pa.array([0], pa.int32()), "offset": [offset]})
-    write_deltalake(history / "pushes", rows, partition_by=["date"])
-
-
-@pytest.mark.parametrize(("offset", "age_ms", "expected"), [(54, 0, 55), (54, 10_000, READ), (END + 40, 0, READ), (20, 0, READ)])
-def test_f23_history_continues_behind_the_rows_that_it_has(job: Job, tmp_path: Path, offset: int, age_ms: int, expected: int) -> None:
-    """Rows of before its start may be of a topic that was deleted since."""
-    has_row(job, tmp_path, offset, age_ms)
-    job.checkpoints.prepare("history_pushes", DAMAGED)
-    assert job.start("history_pushes").offsets == {CONFIGS: {0: expected}}
-
-
-@pytest.mark.parametrize(("planned", "expected"), [(56, 55), (54, 52)])
-def test_f24_records_that_are_gone_but_in_history_are_not_waited_for(job: Job, tmp_path: Path, planned: int, expected: int) -> None:
-    """Rows behind the batch that failed may be of before a reset, and count for nothing."""
-    has_row(job, tmp_path, 54)
+@pytest.mark.parametrize("end", [55, 20])
+def test_f23_history_continues_behind_the_rows_that_it_has(job: Job, tmp_path: Path, end: int) -> None:
+    """The job may have been killed after it had written them, and before it could note that; or the table was restored."""
+    day = datetime(2026, 11, 30, tzinfo=UTC).date()
+    for start, there in ((job.start("history_pushes").checkpoint, range(end - 5, end)), ("of before a reset", range(END))):
+        append(iter([pa.record_batch({"date": [day], "offset": [there.stop]})]), str(tmp_path / "pushes"), start, {0: there})
     job.now = cluster(first=52)
-    job.checkpoints.prepare("history_pushes", GONE._replace(position={CONFIGS: {0: READ}}, planned_to={CONFIGS: {0: planned}}))
-    assert job.start("history_pushes").offsets == {CONFIGS: {0: expected}}
-    assert job.start("history_pushes").lost == ({} if expected == 55 else {CONFIGS: {0: 2}})
+    assert job.begins("history_pushes") == {CONFIGS: {"0": max(52, end)}}
+    assert job.start("history_pushes").lost == ({} if end > 52 else {CONFIGS: {0: 52 - end}}), "what is in history isn't lost"
 
 
-def test_progress_is_of_the_checkpoint_that_the_query_began_with(job: Job) -> None:
-    job.checkpoints.note("history_connections", 5, {CONFIGS: {0: 57}})
+def test_a_table_that_can_not_be_read_is_named(job: Job, tmp_path: Path) -> None:
+    (tmp_path / "pushes" / "_delta_log").mkdir(parents=True)
+    (tmp_path / "pushes" / "_delta_log" / f"{0:020}.json").write_text("junk")
+    with pytest.raises(EnvironmentProblem, match=r"the Delta table \S+/pushes can't be read: [ -~]+$"):
+        job.checkpoints.begin("history_pushes")
+
+
+def test_f21_what_a_query_reads_next_is_each_partitions_share_of_what_is_left(job: Job) -> None:
+    job.now = TopicsNow({CONFIGS: TOPIC_ID, JOB: TOPIC_ID}, {CONFIGS: {0: Extent(READ + 2, END), 1: Extent(0, 24), 2: Extent(9, 9)}})
+    every = {(CONFIGS, 0): (READ + 2, END), (CONFIGS, 1): (0, 24)}
+    assert job.checkpoints.next_records("history_pushes", 50_000) == every
+    assert job.checkpoints.next_records("history_pushes", 5) == {(CONFIGS, 0): (READ + 2, READ + 4), (CONFIGS, 1): (0, 4)}
+
+
+def test_progress_is_of_the_start_that_the_query_began_with(job: Job) -> None:
+    job.checkpoints.note("history_connections", "run", {CONFIGS: {0: 57}})
     assert job.topic.written == [], "it hasn't begun"
     job.checkpoints.begin("live")
-    job.checkpoints.note("live", 5, {CONFIGS: {0: 57}})
+    job.checkpoints.note("live", "run", {CONFIGS: {0: 57}})
     noted = job.topic.state.progress["live"]
-    assert job.checkpoints.begin("live").last_batch == 5
-    assert (noted.checkpoint, noted.batch, noted.position, noted.spark_version) == (job.start().checkpoint, 5, {CONFIGS: {0: 57}}, "4.2.0")
+    assert (noted.checkpoint, noted.position, noted.spark_version) == (job.start().checkpoint, {CONFIGS: {0: 57}}, "4.2.0")

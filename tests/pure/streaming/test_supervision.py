@@ -20,18 +20,13 @@ class Script:
         self.started: list[ScriptedQuery] = []
         self.said: list[tuple[bool, str]] = []
         self.cannot: Exception | None = None
-        self.refused: Exception | None = None
-        self.watching = Watched("results", self.start, self.before_again, lambda failure: search(), self.parked)
+        self.watching = Watched("results", self.start, search, self.parked)
 
     def start(self) -> ScriptedQuery:
         if self.cannot is not None:
             raise self.cannot
         self.started.append(ScriptedQuery())
         return self.started[-1]
-
-    def before_again(self, failure: Failure) -> None:
-        if self.refused is not None:
-            raise self.refused
 
     def parked(self, parked: bool, failure: Failure) -> None:
         self.said.append((parked, failure.kind))
@@ -158,16 +153,15 @@ def test_whatever_goes_with_a_query_ends_that_query_alone(script: Script, raised
     assert len(script.started) == 2
 
 
-@pytest.mark.parametrize("failing", ["start", "before"])
 @pytest.mark.parametrize("error", [TimeoutError("no broker answers"), TypeError("'NoneType' object is not iterable"), OSError(28, "full")])
-def test_f47_a_start_that_fails_is_a_failure_like_others_whatever_it_raises(script: Script, failing: str, error: Exception) -> None:
+def test_f47_a_start_that_fails_is_a_failure_like_others_whatever_it_raises(script: Script, error: Exception) -> None:
     script.query.fail("once")
     script.look(0.0)
-    script.cannot, script.refused = (error, None) if failing == "start" else (None, error)
+    script.cannot = error
     script.look(1.0)
     assert str(error) in script.watching.problem
     script.look(2.9)
-    script.cannot = script.refused = None
+    script.cannot = None
     script.look(2.95)
     assert len(script.started) == 1, "the second pause is two seconds"
     script.look(3.0)
@@ -176,13 +170,32 @@ def test_f47_a_start_that_fails_is_a_failure_like_others_whatever_it_raises(scri
 
 def test_a_failure_that_a_person_must_fix_parks_it_with_what_to_do(script: Script) -> None:
     script.query.fail("broken")
-    script.refused = ClientscopeError("offsets/16 is missing", "reset it")
+    script.cannot = ClientscopeError("its table is damaged", "restore it")
     script.look(0.0, 1.0)
-    assert script.watching.problem == "results is parked and retried: offsets/16 is missing; reset it"
+    assert script.watching.problem == "results is parked and retried: its table is damaged; restore it"
     assert script.said == [(True, "it can't continue")]
-    script.refused = None
+    script.cannot = None
     script.look(3.0)
     assert len(script.started) == 2
+
+
+def test_a_query_that_nobody_waits_for_may_fail_to_start_at_first() -> None:
+    def start() -> ScriptedQuery:
+        starts.append(len(starts))
+        if starts == [0]:
+            raise OSError(28, "No space left on device")
+        return ScriptedQuery()
+
+    starts: list[int] = []
+    watching = Watched("history", start, needed=False)  # type: ignore[arg-type]
+    assert (watching.running, starts) == (None, []), "it may take minutes where its store doesn't answer"
+    watching.look(0.0)
+    assert (watching.running, watching.well, "No space left" in watching.problem) == (None, False, True)
+    watching.look(1.0)
+    assert watching.running is not None and watching.restarts == 1
+    starts.clear()
+    with pytest.raises(OSError, match="No space left"):
+        Watched("live", start)  # type: ignore[arg-type]
 
 
 def test_who_is_refused_while_it_runs_is_stopped_and_parked(script: Script) -> None:

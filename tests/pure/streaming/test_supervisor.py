@@ -34,29 +34,26 @@ class Job:
             queries[0].finishes()
         self.conditions, self.metrics = Conditions(), JobMetrics()
         self.waits: dict[str, Callable[[], None]] = {}
-        checkpoints = Checkpoints(
-            begun(), "broker:1", "/c", str(history),  # type: ignore[arg-type]
+        self.started: set[str] = set()
+        self.checkpoints = Checkpoints(
+            begun(), "broker:1", Path("/c"), str(history),  # type: ignore[arg-type]
             lambda query, lost: report_lost(self.conditions, query, lost), "4.2.0",
         )  # fmt: skip
-        for query in PLANS:
-            checkpoints.begin(query)
         self.supervisor = Supervisor(
-            {name: self.starts(name) for name in self.queries}, ("live",), checkpoints, self.conditions,
-            self.metrics, lambda query, failure: False, lambda name, running: None, 60.0, look_s=0.02,
+            {name: self.starts(name) for name in self.queries}, ("live",), self.checkpoints, self.conditions,
+            self.metrics, lambda query: False, lambda name, running: None, 60.0, look_s=0.02,
         )  # fmt: skip
 
     def starts(self, name: str) -> Callable[[], Any]:
         def start() -> ScriptedQuery:
-            if len(self.queries[name]) > 1 or self.supervised:
+            self.checkpoints.begin(name)
+            if name in self.started:
                 self.waits.get(name, lambda: None)()
                 self.queries[name].append(ScriptedQuery())
+            self.started.add(name)
             return self.queries[name][-1]
 
         return start
-
-    @property
-    def supervised(self) -> bool:
-        return hasattr(self, "supervisor")
 
     def metric(self, name: str, query: str) -> float | None:
         return self.metrics.registry.get_sample_value(f"clientscope_stream_{name}", {"query": query})
@@ -123,6 +120,7 @@ def test_a_query_is_still_supervised_after_its_jvm_has_reset_connections(job: Jo
 
 def test_each_parked_query_has_a_line_and_a_finding_once_it_fails_again(job: Job) -> None:
     job.supervisor.start()
+    until(lambda: len(job.started), len(PLANS))
     for name in ("history_pushes", "history_connections"):
         job.queries[name][0].fail(FULL)
     until(lambda: all(len(job.queries[name]) == 2 for name in ("history_pushes", "history_connections")))
@@ -144,8 +142,9 @@ def test_each_parked_query_has_a_line_and_a_finding_once_it_fails_again(job: Job
 
 
 def test_records_that_are_gone_are_skipped_and_counted(job: Job, checkpoints: SimpleNamespace) -> None:
-    checkpoints.lose()
     job.supervisor.start()
+    until(lambda: len(job.started), len(PLANS))
+    checkpoints.lose()
     job.queries["live"][0].fail("Some data may have been lost because they are not available in Kafka any more")
     until(lambda: len(job.queries["live"]), 2)
     place = {"query": "live", "topic": CONFIGS, "partition": "0"}

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import date
+from itertools import chain
 from pathlib import Path
+from threading import Thread
 
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
+from deltalake.exceptions import CommitFailedError
 
-from sinks.history.batches import CheckpointOlder, append
+from sinks.history.batches import Overtaken, append, next_offsets
 
 DAY = date(2026, 11, 25)
 
@@ -31,26 +34,46 @@ def pushes(tmp_path: Path) -> Path:
 
 
 def test_a_batch_is_one_commit_and_one_file_of_each_day_however_many_pieces_it_comes_in(pushes: Path) -> None:
-    append(iter([rows(0, 1), rows(2), rows()]), pushes, "query", 0)
+    append(iter([rows(0, 1), rows(2), rows()]), str(pushes), "start", {0: range(3)})
     table = DeltaTable(pushes)
-    assert (offsets(pushes), table.version(), len(table.file_uris())) == ([0, 1, 2], 0, 1)
+    assert (offsets(pushes), table.version(), len(table.file_uris())) == ([0, 1, 2], 1, 1), "behind the one that makes it"
 
 
-def test_a_number_that_was_written_is_passed_over_and_another_checkpoints_is_not(pushes: Path) -> None:
-    for query_id, batch_id, number in (("first", 7, 0), ("first", 7, 0), ("second", 0, 2), ("first", 8, 3)):
-        append(iter([rows(number)]), pushes, query_id, batch_id)
+def test_rows_that_are_there_are_passed_over_and_the_table_knows_where_its_query_continues(pushes: Path) -> None:
+    assert next_offsets(str(pushes), "first", [0, 1]) == {}
+    for start, there, number in (("first", {0: range(7)}, 0), ("first", {0: range(7)}, 0), ("second", {0: range(1)}, 2)):
+        append(iter([rows(number)]), str(pushes), start, there)
+    append(iter([rows(3)]), str(pushes), "first", {0: range(9, 10), 1: range(3)})  # quarantined ones lie between
     assert offsets(pushes) == [0, 2, 3]
-    assert [DeltaTable(pushes).transaction_version(query_id) for query_id in ("first", "second")] == [8, 0]
-    with pytest.raises(CheckpointOlder, match="has batch 8, and now 7 comes"):
-        append(iter([rows(4)]), pushes, "first", 7)
+    assert [next_offsets(str(pushes), start, [0, 1, 2]) for start in ("first", "second")] == [{0: 10, 1: 3}, {0: 1}]
+    DeltaTable(pushes).optimize.compact()
+    assert next_offsets(str(pushes), "first", [0]) == {0: 10}
+
+
+@pytest.mark.parametrize("is_new", [True, False])
+def test_a_job_that_was_replaced_can_not_add_rows_twice(pushes: Path, is_new: bool) -> None:
+    if not is_new:
+        append(iter([rows(0)]), str(pushes), "start", {0: range(1)})
+
+    def overtaken() -> Iterator[pa.RecordBatch]:
+        other = Thread(target=append, args=(iter([rows(1, 2)]), str(pushes), "start", {0: range(1, 3)}))
+        other.start()  # while this one is being written
+        other.join()
+        yield rows(1)
+
+    with pytest.raises(CommitFailedError):
+        append(chain([rows()], overtaken()), str(pushes), "start", {0: range(1, 2)})
+    with pytest.raises(Overtaken, match="has a part of the rows from 2 on"):
+        append(iter([rows(2, 3)]), str(pushes), "start", {0: range(2, 4)})
+    assert offsets(pushes) == [0, 1, 2][is_new:]
 
 
 def test_nothing_makes_no_table_and_no_version(pushes: Path) -> None:
-    append(iter([]), pushes, "query", 0)
+    append(iter([]), str(pushes), "start", {})
     assert not pushes.exists()
-    append(iter([rows(0)]), pushes, "query", 1)
-    append(iter([]), pushes, "query", 2)
-    assert DeltaTable(pushes).version() == 0
+    append(iter([rows(0)]), str(pushes), "start", {0: range(1)})
+    append(iter([]), str(pushes), "start", {})
+    assert DeltaTable(pushes).version() == 1
 
 
 def test_a_batch_whose_rows_fail_is_not_there_at_all(pushes: Path) -> None:
@@ -58,31 +81,31 @@ def test_a_batch_whose_rows_fail_is_not_there_at_all(pushes: Path) -> None:
         yield rows(1)
         raise ConnectionError("Spark has ended")
 
-    append(iter([rows(0)]), pushes, "query", 0)
+    append(iter([rows(0)]), str(pushes), "start", {0: range(1)})
     with pytest.raises(Exception, match="Spark has ended"):
-        append(failing(), pushes, "query", 1)
-    assert offsets(pushes) == [0]
-    append(iter([rows(1)]), pushes, "query", 1)
+        append(failing(), str(pushes), "start", {0: range(1, 2)})
+    assert (offsets(pushes), next_offsets(str(pushes), "start", [0])) == ([0], {0: 1})
+    append(iter([rows(1)]), str(pushes), "start", {0: range(1, 2)})
     assert offsets(pushes) == [0, 1]
 
 
 def test_rows_of_two_schemas_are_refused_before_they_are_read(pushes: Path) -> None:
     with pytest.raises(Exception, match="two schemas"):
-        append(iter([rows(0), rows(1, rack=["a"])]), pushes, "query", 0)
+        append(iter([rows(0), rows(1, rack=["a"])]), str(pushes), "start", {0: range(2)})
 
 
 def test_names_that_clients_chose_are_in_no_log(pushes: Path) -> None:
     place = {"topic": ["t"], "partition": ["0"]}
     batch = pa.record_batch({"date": pa.array([DAY]), **place, "offset": [0], "timestamp": ["2026"], "client_id": ["canary"]})
-    append(iter([batch]), pushes, "query", 0)
-    (log,) = (pushes / "_delta_log").glob("*.json")
-    assert "canary" not in log.read_text() and "2026" in log.read_text()
+    append(iter([batch]), str(pushes), "start", {0: range(1)})
+    log = "".join(path.read_text() for path in (pushes / "_delta_log").glob("*.json"))
+    assert "canary" not in log and "2026" in log
 
 
 def test_it_appends_to_a_table_of_an_earlier_release_and_adds_a_column_of_a_later_one(pushes: Path) -> None:
     earlier = {"delta.checkpointInterval": "100", "delta.dataSkippingNumIndexedCols": "5"}
     write_deltalake(pushes, pa.Table.from_batches([rows(0)]), partition_by=["date"], configuration=earlier)
-    append(iter([rows(1, rack=["a"])]), pushes, "query", 0)
+    append(iter([rows(1, rack=["a"])]), str(pushes), "start", {0: range(1, 2)})
     table = DeltaTable(pushes)
     assert [row["rack"] for row in table.to_pyarrow_table().sort_by("offset").to_pylist()] == [None, "a"]
     assert table.metadata().configuration == earlier

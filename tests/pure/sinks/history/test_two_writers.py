@@ -50,7 +50,7 @@ def test_f48_every_row_is_there_once(tmp_path: Path, seed: int, batches: int) ->
 
     def batch(number: int) -> None:
         for _ in range(chance.choice((1, 2))):  # a batch may be done again after a restart
-            repeated(lambda: append(iter([rows_of(number)]), str(table), "query", number))
+            repeated(lambda: append(iter([rows_of(number)]), str(table), "start", {0: range(number, number + 1)}))
 
     def others(pauses: list[float]) -> None:
         for pause_s in pauses:
