@@ -5,7 +5,6 @@ from __future__ import annotations
 import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
 
@@ -128,10 +127,10 @@ class ClientConfigPolicy(ABC):
     once, unless its process was killed or died.  A new process then does all of it again, from the import on: what must outlive
     that is kept elsewhere.
     Threads: all of these are called from the main thread of the policy's process; it is never in two calls at once.  It may
-    start threads of its own.  Done callbacks of ``clientscope.publish`` run in another thread.
-    Blocking: `process` should not block.  Its client's answer waits for it.  If it lasts longer than
-    ``policy_deadline_ms`` (500 ms by default) its process is killed: its client is throttled for 30 s, and then pushes again; the
-    pushes that waited behind it go to a new process.  A push that it doesn't come to within that time is answered as success, and
+    start threads of its own, and publish from them.
+    Blocking: `process` should not block. Its client's answer waits for it, and 100 ms longer at most until Kafka has what it published. If
+    it lasts longer than ``policy_deadline_ms`` (500 ms by default) its process is killed: its client is throttled for 30 s, and then pushes
+    again; the pushes that waited behind it go to a new process. A push that it doesn't come to within that time is answered as success, and
     processed in its turn; a refusal then comes too late, and is counted (``pushes_rejected_late``).
     Pushes that find 1,000 others waiting are sent away with
     THROTTLING_QUOTA_EXCEEDED.  Clients' own traffic never waits.
@@ -153,13 +152,11 @@ class ClientConfigPolicy(ABC):
         """
 
     @abstractmethod
-    def process(self, context: RequestContext, data: ClientConfigData) -> Future[None] | None:
+    def process(self, context: RequestContext, data: ClientConfigData) -> None:
         """Takes one push.
 
-        Not called for a request that is larger than ``client.config.max.bytes``, or malformed, or over a quota.
-
-        Returns:
-            None, or a future: the client's answer waits for it, 100 ms longer at most.  Where it fails by then, the client is to try again.
+        Not called for a request that is larger than ``client.config.max.bytes``, or malformed, or over a quota. Where what it publishes
+        is lost within 100 ms, the client is to try again.
 
         Raises:
             InvalidConfigException: the client is answered INVALID_CONFIG, with the exception's text as ErrorMessage.

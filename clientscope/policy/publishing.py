@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +16,8 @@ from clientscope.model.topics import CONFIGS
 from clientscope.policy.interface import ClientConfigData, ClientConfigPolicy, RequestContext
 from clientscope.policy.redaction import ClientNames, redact
 
-Publish = Callable[[str, str, bytes], "Future[None]"]
-"""``publish(topic, key, value)`` never blocks; its future is done once Kafka has acknowledged the record."""
+Publish = Callable[[str, str, bytes], None]
+"""``publish(topic, key, value)`` never blocks for Kafka; ValueError where the record is larger than a topic takes."""
 
 _MESSAGE_LIMIT = 1000
 
@@ -36,10 +35,10 @@ class PublishingPolicy(ClientConfigPolicy):
         self._key = DigestKey.read(path) if path else None
         self._names = ClientNames(self._key)
 
-    def process(self, context: RequestContext, data: ClientConfigData) -> Future[None]:
+    def process(self, context: RequestContext, data: ClientConfigData) -> None:
         settings = redacted_settings(data, self._key)
         record = config_record(context, data.timestamp_ms, settings, self._key, self._names)
-        acknowledged = self._publish(CONFIGS, context.client_key, encode(record))
+        self._publish(CONFIGS, context.client_key, encode(record))
         hidden = [
             (setting.key if setting.key == pushed.key else f"setting {place} by its name", setting.redacted.reason)
             for place, (setting, pushed) in enumerate(zip(settings, data.configs, strict=True), 1)
@@ -47,7 +46,6 @@ class PublishingPolicy(ClientConfigPolicy):
         ]
         if hidden:
             raise InvalidConfigException(_violation(hidden))
-        return acknowledged
 
     def close(self) -> None:
         """Holds nothing."""

@@ -7,7 +7,6 @@ import os
 import threading
 import time
 from collections.abc import Mapping
-from concurrent.futures import Future
 from typing import Any
 
 from clientscope.errors import InvalidConfigException, SettingsError
@@ -54,20 +53,16 @@ class Acting(ClientConfigPolicy):
             raise SettingsError("no start", "set start to something else")
         act(str(configs.get("start")), self._leaked)
 
-    def process(self, context: RequestContext, data: ClientConfigData) -> Future[None] | None:
+    def process(self, context: RequestContext, data: ClientConfigData) -> None:
         settings = {config.key: config.value for config in data.configs}
-        answer = None
         if "publish" in settings:
-            answer = self._configs["clientscope.publish"]("topic", settings["publish"], b"value")
+            size = int(settings.get("size", "5"))
+            self._configs["clientscope.publish"]("topic", settings["publish"], b"v" * size)
         if settings.get("act") == "greet":
             raise InvalidConfigException(str(self._configs.get("greeting")))
         if settings.get("act") == "pid":
             raise InvalidConfigException(str(os.getpid()))
-        if settings.get("act") == "wait":
-            assert answer is not None
-            answer.result()
         act(settings.get("act", ""), self._leaked)
-        return answer
 
     def close(self) -> None:
         if path := self._configs.get("closed.file"):
@@ -94,6 +89,6 @@ class ActingPublisher(PublishingPolicy):
         super().configure(configs)
         self._leaked: list[bytearray] = []
 
-    def process(self, context: RequestContext, data: ClientConfigData) -> Future[None]:
+    def process(self, context: RequestContext, data: ClientConfigData) -> None:
         act(context.software_name.removeprefix("act-"), self._leaked)
-        return super().process(context, data)
+        super().process(context, data)

@@ -13,7 +13,6 @@ import threading
 import time
 import traceback
 from collections.abc import Mapping
-from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection
@@ -30,17 +29,8 @@ from clientscope.policy.interface import ClientConfigData, ClientConfigPolicy, R
 class PolicyPush:
     """A push to be processed."""
 
-    number: int
     context: RequestContext
     data: ClientConfigData
-
-
-@dataclass(frozen=True)
-class Acknowledged:
-    """Kafka has the record of that `Publish`, or it was dropped."""
-
-    number: int
-    lost: bool
 
 
 @dataclass(frozen=True)
@@ -75,11 +65,10 @@ class Publish:
     """A record for Kafka.
 
     Attributes:
-        push: the push in whose processing it was published, or None.
+        of_push: it was published while the push was processed that is under way.
     """
 
-    number: int
-    push: int | None
+    of_push: bool
     topic: str
     key: str
     value: bytes = field(repr=False)
@@ -92,27 +81,13 @@ class Done:
     Attributes:
         outcome: ``accepted``, ``invalid_config`` or ``policy_error``.
         message: of an InvalidConfigException.
-        pending: a `Settled` follows.
+        worn: the process's memory is nearly used up: it asks to be closed.
     """
 
-    push: int
     outcome: str
     message: str | None
-    pending: bool
     process_time_s: float
-
-
-@dataclass(frozen=True)
-class Settled:
-    """The future that ``process`` returned is done."""
-
-    push: int
-    lost: bool
-
-
-@dataclass(frozen=True)
-class Worn:
-    """Its memory is nearly used up: it asks to be closed."""
+    worn: bool
 
 
 @dataclass(frozen=True)
@@ -126,8 +101,6 @@ class Configured:
 log = logging.getLogger(__name__)
 
 NICE = 10
-
-MOST_PUBLICATIONS = 10_000
 
 _LARGEST_VALUE = 1024 * 1024
 
@@ -143,12 +116,9 @@ class PolicyProcess:
         self._connection = connection
         self._sending = threading.Lock()
         self._tasks: queue.SimpleQueue[Any] = queue.SimpleQueue()  # bounded by the gateway's window
-        self._publications: dict[int, Future[None]] = {}
-        self._numbers = 0
-        self._push: int | None = None
+        self._is_processing = False
         self._policy: ClientConfigPolicy | None = None
         self._plan: PolicyPlan
-        self._worn = False
 
     def run(self) -> None:
         """Until `Close`."""
@@ -171,13 +141,9 @@ class PolicyProcess:
     def _read(self) -> None:
         while True:
             try:
-                message = self._connection.recv()
+                self._tasks.put(self._connection.recv())
             except (EOFError, OSError):
                 os._exit(0)  # the gateway is gone; the main thread may be anywhere
-            if isinstance(message, Acknowledged):
-                self._acknowledged(message)
-            else:
-                self._tasks.put(message)
 
     def _send(self, message: Any) -> None:
         with self._sending:
@@ -200,11 +166,10 @@ class PolicyProcess:
     def _process(self, push: PolicyPush) -> None:
         assert self._policy is not None
         outcome, message = "accepted", None
-        pending: Any = None  # what a plug-in returns, whatever it promised
-        self._push = push.number
+        self._is_processing = True
         started = time.perf_counter()
         try:
-            pending = self._policy.process(push.context, push.data)
+            self._policy.process(push.context, push.data)
         except InvalidConfigException as refusal:
             outcome, message = "invalid_config", str(refusal)[:_LONGEST_MESSAGE]
         except MemoryError:
@@ -213,16 +178,8 @@ class PolicyProcess:
             outcome = "policy_error"
             log.error("the policy raised %s on a push", described(error))
         took = time.perf_counter() - started
-        self._push = None
-        if not isinstance(pending, Future | None):
-            outcome, pending = "policy_error", None
-            log.error("the policy returned neither None nor a concurrent.futures.Future")
-        self._send(Done(push.number, outcome, message, pending is not None, took))
-        if pending is not None:
-            pending.add_done_callback(lambda done: self._send(Settled(push.number, done.cancelled() or done.exception() is not None)))
-        if not self._worn and _address_space() > _WORN_PART * self._plan.memory_bytes:
-            self._worn = True
-            self._send(Worn())
+        self._is_processing = False
+        self._send(Done(outcome, message, took, _address_space() > _WORN_PART * self._plan.memory_bytes))
 
     def _reconfigure(self, configs: Mapping[str, Any]) -> Configured:
         assert self._policy is not None
@@ -247,31 +204,16 @@ class PolicyProcess:
         self._plan = replace(self._plan, configs=configs)
         return Configured()
 
-    def publish(self, topic: str, key: str, value: bytes) -> Future[None]:
-        """``clientscope.publish``: never blocks for Kafka; from any thread. The future fails if the record was dropped."""
-        future: Future[None] = Future()
-        if len(value) > _LARGEST_VALUE:
-            future.set_exception(ValueError(f"the record has {len(value)} bytes, at most {_LARGEST_VALUE} are taken"))
-            return future
-        with self._sending:
-            if len(self._publications) < MOST_PUBLICATIONS:
-                self._numbers += 1
-                self._publications[self._numbers] = future
-                push = self._push if threading.current_thread() is threading.main_thread() else None
-                self._connection.send(Publish(self._numbers, push, topic, key, bytes(value)))
-                return future
-        future.set_exception(RuntimeError(f"{MOST_PUBLICATIONS} records wait for Kafka"))
-        return future
+    def publish(self, topic: str, key: str, value: bytes) -> None:
+        """``clientscope.publish``: never blocks for Kafka; from any thread.
 
-    def _acknowledged(self, message: Acknowledged) -> None:
-        with self._sending:
-            future = self._publications.pop(message.number)
-        if not future.set_running_or_notify_cancel():
-            return
-        if message.lost:
-            future.set_exception(RuntimeError("the record was given up"))
-        else:
-            future.set_result(None)
+        Raises:
+            ValueError: the record is larger than a topic takes.
+        """
+        if len(value) > _LARGEST_VALUE:
+            raise ValueError(f"the record has {len(value)} bytes, at most {_LARGEST_VALUE} are taken")
+        of_push = self._is_processing and threading.current_thread() is threading.main_thread()
+        self._send(Publish(of_push, topic, key, bytes(value)))
 
 
 def described(error: BaseException) -> str:

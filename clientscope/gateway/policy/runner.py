@@ -14,26 +14,15 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from clientscope.errors import SettingsError
 from clientscope.gateway.channel import Channel
 from clientscope.gateway.policy.metrics import PolicyMetrics
 from clientscope.gateway.policy.plan import PolicyPlan
-from clientscope.gateway.policy.process import (
-    Acknowledged,
-    Close,
-    Configured,
-    Done,
-    PolicyProblem,
-    PolicyPush,
-    Publish,
-    Reconfigure,
-    Settled,
-    Started,
-    Worn,
-)
+from clientscope.gateway.policy.process import Close, Configured, Done, PolicyProblem, PolicyPush, Publish, Reconfigure, Started
 from clientscope.gateway.template import Template
 from clientscope.policy.interface import ClientConfigData, RequestContext
 from clientscope.session.state import PushAnswer
@@ -100,8 +89,6 @@ class PolicyGuard:
 
 WINDOW = 32
 
-_MOST_PENDING = 10_000
-
 _START_WITHIN_S = 30.0
 
 _RECONFIGURE_WITHIN_S = 10.0
@@ -126,14 +113,14 @@ class WaitingPush:
     Attributes:
         processed: done once the policy's ``process`` has returned, or raised.
         early: its client was answered before it was processed, or before Kafka had it.
-        published: the policy has published something for it.
+        records: done once Kafka has what the policy has published for it.
     """
 
     push: PolicyPush
     answer: asyncio.Future[PushAnswer]
     processed: asyncio.Future[None]
     early: bool = False
-    published: bool = False
+    records: list[asyncio.Future[None]] = field(default_factory=list)
 
 
 class PushDeadline:
@@ -171,7 +158,6 @@ class PolicyWorker:
 
     Attributes:
         at_work: pushes that it has, in the order in which it takes them; the first is the one that it processes.
-        pending: pushes that it has processed, whose futures aren't done.
         reason: why it ends, as counted.
         closing: it gets no further push.
         spared: what it is killed for, where that is no push's fault.
@@ -180,7 +166,6 @@ class PolicyWorker:
 
     def __init__(self, template: Template, deadline_s: float, publish: PublishToKafka, owner: PolicyRunner) -> None:
         self.at_work: deque[WaitingPush] = deque()
-        self.pending: dict[int, WaitingPush] = {}
         self.reason = "policy_crash"
         self.closing = self.ready = False
         self.spared = ""
@@ -221,7 +206,7 @@ class PolicyWorker:
     @property
     def has_room(self) -> bool:
         """Whether it takes a push now."""
-        return self.ready and not self.closing and len(self.at_work) < WINDOW and len(self.pending) < _MOST_PENDING
+        return self.ready and not self.closing and len(self.at_work) < WINDOW
 
     def take(self, waiting: WaitingPush) -> bool:
         """Hands it a push; whether it could."""
@@ -289,35 +274,13 @@ class PolicyWorker:
             case Done():
                 waiting = self.at_work.popleft()
                 self._next()
-                if message.pending:
-                    self.pending[message.push] = waiting
                 self._owner.done(self, waiting, message)
-            case Settled():
-                if (settled := self.pending.pop(message.push, None)) is not None:
-                    self._owner.settled(settled, message.lost)
             case Publish():
-                self._publish_for(message)
-            case Worn():
-                self._owner.worn(self)
+                record = self._publish(message.topic, message.key, message.value)
+                if message.of_push and self.at_work:
+                    self.at_work[0].records.append(asyncio.wrap_future(record))
             case Configured():
                 _set(self._answer, message)
-
-    def _publish_for(self, message: Publish) -> None:
-        if self.at_work and self.at_work[0].push.number == message.push:
-            self.at_work[0].published = True
-
-        loop = asyncio.get_running_loop()
-
-        def acknowledged(future: Future[None]) -> None:
-            lost = future.exception() is not None
-            with suppress(RuntimeError):  # the loop is closed
-                loop.call_soon_threadsafe(self._acknowledged, Acknowledged(message.number, lost))
-
-        self._publish(message.topic, message.key, message.value).add_done_callback(acknowledged)
-
-    def _acknowledged(self, message: Acknowledged) -> None:
-        if self._channel is not None and not self._ended.is_set():
-            self._channel.send(message)
 
     def _lost(self) -> None:
         self._ended.set()
@@ -384,7 +347,6 @@ class PolicyRunner:
         self._template = template
         self._worker: PolicyWorker | None = None
         self._queue: deque[WaitingPush] = deque()
-        self._numbers = 0
         self._restarting: asyncio.Task[None] | None = None
         self._idle = asyncio.Event()
         self._closing = self._stopped = False
@@ -411,9 +373,8 @@ class PolicyRunner:
         if self._closing or self._waiting() >= WAITING_PUSHES:
             self._count("pushes_refused", "throttled")
             return _again("too many pushes are waiting")
-        self._numbers += 1
         loop = asyncio.get_running_loop()
-        waiting = WaitingPush(PolicyPush(self._numbers, context, data), loop.create_future(), loop.create_future())
+        waiting = WaitingPush(PolicyPush(context, data), loop.create_future(), loop.create_future())
         self._queue.append(waiting)
         self._feed()
         either: tuple[asyncio.Future[Any], ...] = (waiting.answer, waiting.processed)
@@ -465,7 +426,7 @@ class PolicyRunner:
         worker = self._worker
         if worker is not None:
             await worker.close()
-            self._queue.extend([*worker.at_work, *worker.pending.values()])
+            self._queue.extend(worker.at_work)
         for waiting in self._queue:
             self._give_up(waiting, "stopped")
         self._queue.clear()
@@ -504,22 +465,13 @@ class PolicyRunner:
             _answer(waiting, PushAnswer(INVALID_CONFIG, report.message))
         elif report.outcome == "policy_error":
             _answer(waiting, PushAnswer(_UNKNOWN_SERVER_ERROR, "the policy failed"))
-        elif not report.pending:
-            _answer(waiting, PushAnswer(NONE))
+        asyncio.gather(*waiting.records, return_exceptions=True).add_done_callback(partial(_acknowledged, waiting))
+        if report.worn and not worker.closing:
+            self._metrics.restarts.labels("memory").inc()
+            log.warning("the policy's memory nears its limit; its process is replaced")
+            worker.retire()
         self._feed()
         self._note_idle()
-
-    def settled(self, waiting: WaitingPush, lost: bool) -> None:
-        """Success once Kafka has it; if the record was dropped, an answer after which the client retries."""
-        _answer(waiting, _again("the push could not be published") if lost else PushAnswer(NONE))
-        self._feed()
-        self._note_idle()
-
-    def worn(self, worker: PolicyWorker) -> None:
-        """Its memory is nearly used up."""
-        self._metrics.restarts.labels("memory").inc()
-        log.warning("the policy's memory nears its limit; its process is replaced")
-        worker.retire()
 
     def ended(self, worker: PolicyWorker) -> None:
         """Blames, saves the others, and starts the next process."""
@@ -532,11 +484,6 @@ class PolicyRunner:
             self._metrics.restarts.labels(worker.spared).inc()
         elif failed is not None or not worker.closing:
             self._failed(failed, worker.reason)
-        for waiting in worker.pending.values():
-            if waiting.published:
-                self._answer_early(waiting, "policy_restart")  # its record is the publisher's now
-            else:
-                self._give_up(waiting, worker.reason)
         self._note_idle()
         self._restarting = asyncio.get_running_loop().create_task(self._restart())
 
@@ -598,7 +545,7 @@ class PolicyRunner:
         """Counts a push as lost, unless its client can still be asked to retry or the publisher has its record."""
         if not waiting.answer.done():
             _answer(waiting, _again("the policy did not finish this push", throttle_s))
-        elif not waiting.published:
+        elif not waiting.records:
             self._count("lost", reason)
 
     def _waiting(self) -> int:
@@ -607,7 +554,7 @@ class PolicyRunner:
 
     def _note_idle(self) -> None:
         worker = self._worker
-        if self._queue or (worker and (worker.at_work or worker.pending)):
+        if self._queue or (worker and worker.at_work):
             self._idle.clear()
         else:
             self._idle.set()
@@ -623,6 +570,12 @@ class PolicyRunner:
 def _answer(waiting: WaitingPush, answer: PushAnswer) -> None:
     if not waiting.answer.done():
         waiting.answer.set_result(answer)
+
+
+def _acknowledged(waiting: WaitingPush, records: asyncio.Future[list[BaseException | None]]) -> None:
+    """Success once Kafka has all; if a record was dropped, an answer after which the client retries."""
+    lost = any(each is not None for each in records.result())
+    _answer(waiting, _again("the push could not be published") if lost else PushAnswer(NONE))
 
 
 def _again(message: str, wait_s: float = _THROTTLE_MS / 1000) -> PushAnswer:

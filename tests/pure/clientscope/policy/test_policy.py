@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hmac
-from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -29,9 +28,8 @@ def published(configs: list[ClientConfig], key_file: Path | None = None, context
     """The record, its key, and what the policy refused with."""
     sent: list[tuple[str, str, bytes]] = []
 
-    def publish(topic: str, key: str, value: bytes) -> Future[None]:
+    def publish(topic: str, key: str, value: bytes) -> None:
         sent.append((topic, key, value))
-        return Future()
 
     policy = PublishingPolicy()
     policy.configure({"clientscope.publish": publish, "clientscope.digest.key.file": key_file})

@@ -138,11 +138,12 @@ async def test_the_answer_follows_the_policy(capfd: pytest.CaptureFixture[str]) 
         assert await it.push(act="refuse") == PushAnswer(INVALID_CONFIG, "acks must be all")
         assert await it.push(act="raise") == PushAnswer(-1, "the policy failed")
         assert await it.push(publish="k") == PushAnswer(NONE)
-        assert await it.push(publish="l", act="wait") == PushAnswer(NONE), "it may wait for what it publishes"
+        assert await it.push(publish="l", act="refuse") == PushAnswer(INVALID_CONFIG, "acks must be all"), "it is published all the same"
+        assert await it.push(publish="m", size=str(2**20 + 1)) == PushAnswer(-1, "the policy failed"), "no topic takes it"
         assert [key for key, _ in it.published] == ["k", "l"]
-        assert it.metric("pushes_total") == 5
-        assert it.metric("errors_total", reason="invalid_config") == it.metric("errors_total", reason="policy_error") == 1
-        assert it.metric("process_time_seconds_count") == 5
+        assert it.metric("pushes_total") == 6
+        assert it.metric("errors_total", reason="invalid_config") == it.metric("errors_total", reason="policy_error") == 2
+        assert it.metric("process_time_seconds_count") == 6
     said = capfd.readouterr().err
     assert "ValueError at bad_policies.py:" in said and "hunter2" not in said
 
