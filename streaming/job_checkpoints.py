@@ -73,7 +73,7 @@ class Checkpoints:
         self._begun: dict[str, str] = {}
         self._noted: dict[str, QueryProgress] = {}
         self._runs: dict[str, str] = {}
-        self._over: set[str] = set()
+        self._ended_runs: set[str] = set()
         self._said_no_ids = False
         self._job_topic_id: str | None = None
 
@@ -85,7 +85,7 @@ class Checkpoints:
             KafkaError, TimeoutError: the job's own topic can't be read or written.
         """
         if (run := self._runs.pop(query, None)) is not None:
-            self._over.add(run)  # a late report of it says nothing of what begins now
+            self._ended_runs.add(run)  # a late report of it says nothing of what begins now
         now = topics_now.ask(self._kafka, PLANS[query].topics)
         start, extents = self._current(query, now), now.extents
         self._begun[query] = start.checkpoint
@@ -102,8 +102,8 @@ class Checkpoints:
         # No URI, in which Hadoop would take a space's %20 for three characters.
         return Beginning(start.checkpoint, f"file:{self._folder}/{query}/{uuid.uuid4().hex}", _starting(at, extents))
 
-    def require(self, query: str, checkpoint: str) -> None:
-        """Checks that a query's start is still what it began with: what it has read by now is of the same topic.
+    def require_current(self, query: str, checkpoint: str) -> None:
+        """Checks that a query has no newer start, so that all it has read by now is of the topics that it began with.
 
         Raises:
             EnvironmentProblem: it is another, or no broker answers.
@@ -171,7 +171,7 @@ class Checkpoints:
 
     def note(self, query: str, run: str, position: Offsets) -> None:
         """Has it written, within a few seconds, up to where a run of a query has done its batches. From any thread."""
-        if query in self._begun and position and run not in self._over:
+        if query in self._begun and position and run not in self._ended_runs:
             self._runs[query] = run
             self._noted[query] = QueryProgress(
                 query=query,

@@ -19,9 +19,6 @@ _NEW_TABLE = {"delta.dataSkippingNumIndexedCols": "4"}
 """Least and greatest values are kept of a row's place alone (topic, partition, offset, timestamp): clients choose none of these."""
 
 
-_CAUSED_BY = re.compile(r"\s*(?:\x1b\[\d*m)*↳(?:\x1b\[\d*m)*\s*")
-
-
 class Overtaken(Exception):
     """The table has some rows of a batch already: another job, which this one has replaced, has written them a moment ago."""
 
@@ -52,7 +49,6 @@ def append(batches: Iterator[pa.RecordBatch], table: str, start: str, offsets: M
         known,
         pa.RecordBatchReader.from_batches(first.schema, chain([first], _of(first.schema, batches))),
         mode="append",
-        partition_by=["date"],
         schema_mode="merge",
         # Delta refuses the second of two commits that have one of these in common.
         commit_properties=CommitProperties(
@@ -97,13 +93,16 @@ def _opened(table: str) -> DeltaTable | None:
 
 
 def _made(table: str, schema: pa.Schema) -> DeltaTable:
-    """Without rows: a commit that makes a table looks at none that was there first."""
+    """A table without rows, made before any are appended: delta-rs looks for conflicts with no commit that makes a table."""
     try:
         return DeltaTable.create(table, schema, "ignore", partition_by=["date"], configuration=_NEW_TABLE)
     except OSError as error:
         raise _in_a_line(error) from None
 
 
+_CAUSED_BY = re.compile(r"\s*(?:\x1b\[\d*m)*↳(?:\x1b\[\d*m)*\s*")
+
+
 def _in_a_line(error: Exception) -> DeltaError:
-    """What has failed, and why: delta-rs has each cause on a line of its own, behind a red arrow, and where it was raised behind all."""
+    """The error with its causes, which delta-rs writes on lines of their own behind a red arrow, and without the backtrace after them."""
     return DeltaError(": ".join(_CAUSED_BY.split(str(error).strip())).partition("\n")[0])

@@ -61,8 +61,9 @@ def start_history(
             kept = transforms.kept(rows)
             transforms.quarantine(rows).write.format("kafka").options(**sink).save()
             there = offsets(kept)
-            job.checkpoints.require(name, beginning.checkpoint)
-            repeated(lambda: append(record_batches(kept.drop(*beside)), table, beginning.checkpoint, there))  # and isn't read again
+            job.checkpoints.require_current(name, beginning.checkpoint)
+            # After the quarantine: rows that are in the table aren't read again, whatever fails next.
+            repeated(lambda: append(record_batches(kept.drop(*beside)), table, beginning.checkpoint, there))
             written(kept)
         finally:
             rows.unpersist()

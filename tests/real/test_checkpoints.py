@@ -95,7 +95,7 @@ class Rig(StreamJob):
 
 @pytest.fixture
 def rig(own: RunningBroker, tmp_path: Path) -> Iterator[Rig]:
-    rig = Rig(own.internal, tmp_path, "--quality", "off")
+    rig = Rig(own.internal, tmp_path, "--quality", "off", checkpoints=tmp_path / "check points")  # Hadoop decodes no %20
     yield rig
     rig.processes.stop()
 
@@ -140,7 +140,7 @@ def test_a_newer_job_replaces_the_older_one_which_stops_all_its_queries(rig: Rig
     assert (status, f"run by clientscope stream, process {rig.processes.pid('third')} on " in said) == (0, True), said
 
 
-def test_f23_a_start_needs_nothing_of_what_spark_has_noted(rig: Rig) -> None:
+def test_f23_a_start_needs_nothing_of_what_spark_has_noted(rig: Rig, tmp_path: Path) -> None:
     rig.start()
     rig.ready()
     rig.push("a", "b")
@@ -153,7 +153,7 @@ def test_f23_a_start_needs_nothing_of_what_spark_has_noted(rig: Rig) -> None:
         until(rig.results, ["a", "b", "c"])
         until(lambda: sorted(rig.in_history()), ["a", "b", "c"])
         (run,) = Path(rig.checkpoints).iterdir()
-    assert not run.exists()
+    assert not run.exists() and [each.name for each in tmp_path.iterdir() if "check" in each.name] == ["check points"]
 
 
 def test_f24_records_that_expired_unread_are_counted_and_passed_over(rig: Rig) -> None:

@@ -65,7 +65,7 @@ class Publish:
     """A record for Kafka.
 
     Attributes:
-        of_push: it was published while the push was processed that is under way.
+        of_push: it was published by ``process``, for the push that this is processing.
     """
 
     of_push: bool

@@ -33,7 +33,7 @@ class Job:
         self.checkpoints = Checkpoints(
             self.topic,  # type: ignore[arg-type]
             "broker:1",
-            Path("/c"),
+            Path("/a b"),
             str(history),
             lambda *lost: self.lost.append(lost),
             "4.2.0",
@@ -62,7 +62,7 @@ def test_a_query_that_never_ran_begins_at_the_beginning_and_goes_on_there(tmp_pa
     job.now = cluster(first=10)
     first = job.checkpoints.begin("live")
     assert (json.loads(first.offsets), first.checkpoint) == ({CONFIGS: {"0": 10}, CONNECTIONS: {"0": 0}}, job.start().checkpoint)
-    assert (first.location.startswith("file:/c/live/"), job.lost) == (True, []), "it had read nothing of what was gone"
+    assert (first.location.startswith("file:/a b/live/"), job.lost) == (True, []), "it had read nothing of what was gone"
     again = job.checkpoints.begin("live")
     assert (again.offsets, again.checkpoint) == (first.offsets, first.checkpoint)
     assert again.location != first.location, "Spark would go on with what it finds"
@@ -112,6 +112,14 @@ def test_verdicts_count_while_rules_and_topics_are_the_same(job: Job) -> None:
     assert job.checkpoints.verdicts("2") == {0: END}
 
 
+def test_verdicts_of_pushes_that_the_broker_has_lost_count_no_more(job: Job) -> None:
+    job.checkpoints.verdicts("1")
+    job.checkpoints.begin("live")
+    job.checkpoints.note("live", "run", BOTH)
+    job.now = cluster(end=READ - 10, results_end=END + 10)
+    assert job.checkpoints.verdicts("1") == {0: END + 10}, "new pushes come at their offsets"
+
+
 def test_f24_a_topic_that_was_made_again_is_read_from_its_beginning(job: Job) -> None:
     known = job.checkpoints.begin("live").checkpoint
     job.checkpoints.note("live", "run", BOTH)
@@ -123,8 +131,8 @@ def test_f24_a_topic_that_was_made_again_is_read_from_its_beginning(job: Job) ->
     assert (json.loads(begins.offsets), begins.checkpoint != known) == ({CONFIGS: {"0": 0}, CONNECTIONS: {"0": 0}}, True)
     assert job.lost == [("live", None)]
     with pytest.raises(EnvironmentProblem, match="its batch isn't kept"):
-        job.checkpoints.require("live", known)
-    job.checkpoints.require("live", begins.checkpoint)
+        job.checkpoints.require_current("live", known)
+    job.checkpoints.require_current("live", begins.checkpoint)
     assert job.checkpoints.stale(job.now) == {"history_pushes": CONFIGS}
     assert job.topic.restored == 1
     job.now = cluster(topic_id=None)
