@@ -100,9 +100,10 @@ class GaugesPublisher:
             metrics.set("state_rows", rows, "live")
             metrics.set("state_bytes", size_bytes, "live")
             metrics.set("silence_paused", self._clock.waits)
-            metrics.limits([self._gauges.full])
-            if (condition := self._gauges.full.condition(now_ms())) is not None:
-                self._conditions.report(condition)
+            metrics.limits(self._gauges.limits)
+            for overflow in self._gauges.limits:
+                if (condition := overflow.condition(now_ms())) is not None:
+                    self._conditions.report(condition)
 
     def close(self) -> None:
         """Ends it."""

@@ -58,7 +58,6 @@ class GatewayGauge:
     Attributes:
         instances: unique client instances connected to it.
         opened, closed: connections since its process began; ``…_per_minute`` within the last minute.
-        other_series: versions that are counted together under the name ``other``, for want of room.
         heartbeat_interval_ms: None if that isn't known.
         host: the name of its host; empty if that isn't known.
         clock_skew_minutes: by how much its clock is ahead of Kafka's, if by more than five minutes; else 0.
@@ -78,7 +77,6 @@ class GatewayGauge:
     closed_per_minute: Count | None = None
     opened: Count | None = None
     closed: Count | None = None
-    other_series: Count = 0
     heartbeat_interval_ms: Id32 | None = None
     host: ShownName = ""
     clock_skew_minutes: Int32 = 0
@@ -94,4 +92,4 @@ class GatewayGauge:
     @property
     def figures(self) -> tuple[int | None, ...]:
         """What is shown."""
-        return self.instances, self.opened_per_minute, self.closed_per_minute, self.other_series
+        return self.instances, self.opened_per_minute, self.closed_per_minute

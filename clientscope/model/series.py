@@ -1,7 +1,7 @@
 """Series of the gauges: their keys in a topic, their size in memory, and how many a gateway may have.
 
-A client chooses its name and version, so their number needs a bound. Gateways and the job apply the same bound: the job never has to
-combine series that a gateway has kept separate.
+A client chooses its name and version, so their number needs a bound. A gateway counts what is beyond it as one series; the job has room for
+twice as many, so it never has to combine any.
 """
 
 from __future__ import annotations

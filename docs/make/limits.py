@@ -23,7 +23,7 @@ _PART = re.compile(r"(<!-- limits -->\n).*?(<!-- end -->)", re.DOTALL)
 def limits() -> list[Limit]:
     """Every one, in the order of the queries."""
     engine, gauges = FindingsEngine({}, Policy(), Thresholds(), Conditions()), Gauges({}, 0.0)
-    return [each.limit for each in (*engine.limits, gauges.full)] + [REPORTING]
+    return [each.limit for each in (*engine.limits, *gauges.limits)] + [REPORTING]
 
 
 def table() -> str:

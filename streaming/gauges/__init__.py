@@ -22,8 +22,8 @@ from clientscope.model.codec import decode, read_key
 from clientscope.model.enums import Kind
 from clientscope.model.gauge import GatewayGauge, GatewayKey, Gauge, SeriesKey
 from clientscope.model.input import InputRecord
-from clientscope.model.series import series_key
-from clientscope.presence import MOST_GATEWAYS, Presence
+from clientscope.model.series import MOST_SERIES, series_key
+from clientscope.presence import MOST_GATEWAYS, GatewayProcess, Presence
 from streaming.gauges.gateway import Appended, Changes, GatewaySeries
 from streaming.gauges.read_clock import RETURN_S, ReadClock
 from streaming.limits import Limit, Overflow
@@ -40,14 +40,19 @@ GATEWAYS = Limit(
     advice="look at who writes to clientscope.connections",
 )
 
+SERIES = Limit(
+    "gauge_series",
+    2 * MOST_SERIES,
+    "series of one gateway in the gauges",
+    "connections of further ones aren't counted; a gateway itself has half as many, and counts the rest as `other`",
+    advice="look at who writes to clientscope.connections",
+)
+
 _KEY: Any = GatewayKey | SeriesKey
 
 
 class Gauges:
     """What is known of all gateways.  Without I/O; times are seconds of a clock that never goes back, as `ReadClock` has it.
-
-    Attributes:
-        full: counts gateways without room.
 
     Args:
         published: the topic's newest values by key, as ``clientscope.kafka.compacted.read_compacted`` returns them.
@@ -69,8 +74,8 @@ class Gauges:
     ) -> None:
         self._lost, self._home, self._failed = lost, home, failed
         self._gateways: dict[GatewayKey, GatewaySeries] = {}
-        self.full = Overflow(GATEWAYS)
-        self._presence: Presence[None] = Presence(no_room=lambda key: self.full.exceeded(gateway_subject(*key)[:200]))
+        self._full, self._series_full = Overflow(GATEWAYS), Overflow(SERIES)
+        self._presence: Presence[None] = Presence(no_room=lambda key: self._full.exceeded(gateway_subject(*key)[:200]))
         rows: dict[GatewayKey, GatewayGauge] = {}
         series: dict[GatewayKey, list[tuple[bytes, Gauge]]] = {}
         for key, text in published.items():
@@ -88,7 +93,7 @@ class Gauges:
             own, counts = rows.get(place), series.get(place, [])
             epoch = max(value.epoch for value in (*([own] if own else ()), *(value for _, value in counts)))
             if (process := self._presence.process(place, epoch, 1000 * now)) is not None:
-                known = self._gateways[place] = GatewaySeries(self._presence, process)
+                known = self._gateways[place] = self._gateway(process)
                 if own is not None:
                     known.load_row(own)
                 for of_series, value in counts:
@@ -113,7 +118,7 @@ class Gauges:
                 continue
             try:
                 if (gateway := self._gateways.get(key)) is None:
-                    gateway = self._gateways[key] = GatewaySeries(self._presence, process)
+                    gateway = self._gateways[key] = self._gateway(process)
                 gateway.apply(process, of_gateway, appended or (lambda *_: now))
                 changes |= gateway.changes()
             except Exception as error:
@@ -150,10 +155,18 @@ class Gauges:
             self._gateways = {key: self._gateways[key] for key in self._presence.processes}
         return changes
 
+    @property
+    def limits(self) -> tuple[Overflow, ...]:
+        """What its bounds left out."""
+        return self._full, self._series_full
+
     def host(self, cluster: str, broker: int, gateway: str) -> str:
         """The name of a gateway's host, by its last heartbeat; empty if that isn't known."""
         known = self._gateways.get((cluster, broker, gateway))
         return known.host if known is not None else ""
+
+    def _gateway(self, process: GatewayProcess[None]) -> GatewaySeries:
+        return GatewaySeries(self._presence, process, lambda: self._series_full.exceeded(gateway_subject(*process.key)[:200]))
 
     def size(self) -> tuple[int, int]:
         """Rows of the state, and the bytes that its series take."""

@@ -6,7 +6,6 @@ import json
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from itertools import chain
 from typing import TypeAlias
 
 from clientscope.clock import FUTURE_MS, clamped
@@ -17,7 +16,7 @@ from clientscope.model.gauge import GatewayGauge, Gauge
 from clientscope.model.input import InputRecord
 from clientscope.model.series import series_key
 from clientscope.presence import GatewayProcess, Presence
-from streaming.gauges.series import Beyond, KnownCount, SeriesTable, names
+from streaming.gauges.series import KnownCount, SeriesTable, names
 
 MINUTE_MS = 60_000
 _BETWEEN_SAMPLES_MS = 1_000
@@ -25,7 +24,6 @@ _BETWEEN_SAMPLES_MS = 1_000
 Changes: TypeAlias = dict[str, bytes | None]
 Appended: TypeAlias = Callable[[int, int], float]
 """By when the record of a partition and offset was appended, in seconds of the caller's clock."""
-_PartsBeyond: TypeAlias = dict[tuple[int, int], dict[str, Beyond]]
 
 
 class ConnectionRate:
@@ -55,12 +53,15 @@ class ConnectionRate:
 class GatewaySeries:
     """What is known of one gateway, and published.
 
+    Args:
+        no_room: called with each count of a series for which there is no room.
+
     Attributes:
         partition: of its last heartbeat; None before the first.
     """
 
-    def __init__(self, presence: Presence[None], process: GatewayProcess[None]) -> None:
-        self._presence = presence
+    def __init__(self, presence: Presence[None], process: GatewayProcess[None], no_room: Callable[[], None]) -> None:
+        self._presence, self._no_room = presence, no_room
         self._key = json.dumps(process.key, separators=(",", ":"), ensure_ascii=False)
         self._stale: set[bytes] = set()  # series of older epochs that the topic still names
         self._published: GatewayGauge | None = None
@@ -102,10 +103,11 @@ class GatewaySeries:
             self._stale.update(self.series.withdraw())
             self._begin(process)
         inputs = [each for each in inputs if each.record.epoch == process.epoch]
-        beyond = self._merge(inputs)
+        for each in inputs:
+            self._count(each)
         beats = (each for each in inputs if each.record.kind is Kind.HEARTBEAT)
         for each in sorted(beats, key=lambda each: (each.record.sequence, each.offset)):  # a repeated one is no sign of life
-            self._beat(each, appended, beyond)
+            self._beat(each, appended)
 
     def changes(self) -> Changes:
         """What must be written so that the topic says what is known; from then on it counts as written."""
@@ -115,49 +117,36 @@ class GatewaySeries:
         written: Changes = {f"{self._key[:-1]},{key.decode()}]": self._value(key, count) for key, count in changes.items()}
         row = self._row if self._process.gone_ms is None else None
         if row is not None:
-            others = sum(each.series for each in self.series.beyond.values())
-            row = replace(row, other_series=others, sequence=self.series.floor)
+            row = replace(row, sequence=self.series.floor)
         if row != self._published:
             written[self._key] = None if row is None else encode_whole(row)
             self._published = row
         return written
 
-    def _merge(self, inputs: Iterable[InputRecord]) -> _PartsBeyond:
-        """Takes in counts; returns the sums, by heartbeat and part, of the series that found no room."""
-        beyond: _PartsBeyond = {}
-        counted: set[tuple[int, bytes]] = set()
-        for each in inputs:
-            record = each.record
-            at_ms, part = clamped(record.timestamp_ms, each.appended_ms), record.heartbeat_part
-            for said in record.counts:
-                key = series_key(said.listener, said.software_name, said.software_version)
-                count = KnownCount(said.connections, said.opened, said.closed, record.sequence, at_ms)
-                if not self.series.merge(key, count, record.kind is Kind.HEARTBEAT) and (record.sequence, key) not in counted:
-                    counted.add((record.sequence, key))
-                    sums = beyond.setdefault((record.sequence - part, part), {})
-                    sums[said.listener] = sums.get(said.listener, Beyond()).plus(Beyond(1, *count[:3]))
-        return beyond
+    def _count(self, each: InputRecord) -> None:
+        record = each.record
+        at_ms = clamped(record.timestamp_ms, each.appended_ms)
+        for said in record.counts:
+            key = series_key(said.listener, said.software_name, said.software_version)
+            if not self.series.merge(key, KnownCount(said.connections, said.opened, said.closed, record.sequence, at_ms)):
+                self._no_room()
 
-    def _beat(self, each: InputRecord, appended: Appended, beyond: _PartsBeyond) -> None:
+    def _beat(self, each: InputRecord, appended: Appended) -> None:
         """A heartbeat, or one part of it."""
         record, process = each.record, self._process
         first, part = record.sequence - record.heartbeat_part, record.heartbeat_part
         appended_ms = 1000 * appended(each.partition, each.offset)
         is_newest = self._presence.heard(process, first, record.heartbeat_interval_ms, appended_ms)
         if process.has_left:
-            self.series.complete(record.sequence + 1, record.sequence + 1, {}, each.appended_ms)
+            self.series.complete(record.sequence + 1, record.sequence + 1)
             return
         if is_newest:
             self.partition = each.partition
             self._row = self._gauge(record, each.appended_ms)
         if first < self.series.floor:
             return
-        parts = process.parts.add(first, part, record.heartbeat_parts, beyond.get((first, part), {}))
-        if parts is not None:
-            sums: dict[str, Beyond] = {}
-            for listener, more in chain.from_iterable(of_part.items() for of_part in parts):
-                sums[listener] = sums.get(listener, Beyond()).plus(more)
-            self.series.complete(first, first + len(parts), sums, clamped(record.timestamp_ms, each.appended_ms))
+        if process.parts.add(first, part, record.heartbeat_parts, None) is not None:
+            self.series.complete(first, first + record.heartbeat_parts)
         else:
             process.parts.forget_oldest()
 

@@ -281,7 +281,6 @@ def _of_gateway(heartbeat: Json) -> dict[str, Any]:
         "instances": said.get("instances", 0),
         "opened": said.get("opened", 0),
         "closed": said.get("closed", 0),
-        "other_series": 0,
         "heartbeat_interval_ms": said["heartbeat_interval_ms"],
         "host": said.get("host", ""),
         "clock_skew_minutes": round(skew_ms / MINUTE_MS) if abs(skew_ms) > 5 * MINUTE_MS else 0,

@@ -106,7 +106,6 @@ def _of_gateways(values: Iterable[GatewayGauge]) -> Iterable[Metric]:
         "client_instances": ("Connected client instances (KIP-1324).", "instances"),
         "client_connections_opened_per_minute": ("Connections opened in the last minute.", "opened_per_minute"),
         "client_connections_closed_per_minute": ("Connections closed in the last minute.", "closed_per_minute"),
-        "client_series_folded": ("Series of the last heartbeat beyond a gateway's bound, counted under other.", "other_series"),
     }
     values = sorted(values, key=lambda value: (value.cluster, value.broker, value.gateway))
     for name, (text, field) in figures.items():

@@ -101,8 +101,9 @@ def test_gauges_count_gateways_beyond_the_limit_and_say_which(monkeypatch: pytes
     monkeypatch.setattr(presence, "MOST_GATEWAYS", 2)
     known = Gauges({}, now=0.0)
     known.apply([beat(0, gateway=f"gw-{number}") for number in range(3)], now=0.0)
-    reported = known.full.condition(1_000)
-    assert known.full.count == 1
+    full, _ = known.limits
+    reported = full.condition(1_000)
+    assert full.count == 1
     assert reported is not None
     assert (reported.code, reported.failing, reported.severity) == ("OP004", True, "high")
     assert 'gateway "gw-2" of broker 1' in reported.message

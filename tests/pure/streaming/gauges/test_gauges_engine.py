@@ -181,7 +181,7 @@ def test_a_gateways_own_row(gauges: Gauges) -> None:
     figures = {"instances": 3, "opened": 40, "closed": 30, "host": "edge-3"}
     assert row(gauges.apply([beat(7, timestamp_ms=1_000, appended_ms=1_100, **figures)], now=0)) == {
         "version": 1, "kind": "gateway", "cluster": "c", "broker": 1, "gateway": "g", "instances": 3,
-        "opened_per_minute": 0, "closed_per_minute": 0, "opened": 40, "closed": 30, "other_series": 0,
+        "opened_per_minute": 0, "closed_per_minute": 0, "opened": 40, "closed": 30,
         "heartbeat_interval_ms": 5000, "clock_skew_minutes": 0, "epoch": 1, "sequence": 7, "timestamp_ms": 1_100, "host": "edge-3",
     }  # fmt: skip
     assert [gauges.host("c", 1, gateway) for gateway in ("g", "another")] == ["edge-3", ""]
@@ -232,30 +232,22 @@ def test_f29_a_timestamp_that_cannot_be_right_is_kafkas_own_and_flagged(
     assert gauges.expire(15.1) != {}
 
 
-@pytest.mark.parametrize(("steps", "expected"), cases(__file__, "bounds.txt"))
-def test_f28_what_finds_no_room_is_other_and_the_sum_stays_the_truth(
-    monkeypatch: pytest.MonkeyPatch, topic: Topic, steps: str, expected: str
-) -> None:
-    monkeypatch.setattr(table, "MOST_SERIES", 3)
-    gauges, said, batch = Gauges({}, now=0), list[str](), list[InputRecord]()
-    for step in steps.split("; "):
-        if step == "restart":
-            gauges = Gauges(topic.values, now=0)  # the last batch is read once more
-        else:
-            sequence, what, *counts = step.split()
-            counted = {name: int(number) for name, number in (each.split("=") for each in counts)}
-            names = {name: (name, name if name in ("unknown", "other") else "1") for name in counted}
-            alone = [series(names[name], int(sequence), number) for name, number in counted.items()]
-            batch = alone if what == "one" else heartbeat(int(sequence), counted) * (1 + (what == "twice"))
-        topic.take(gauges, batch)
-        shown = {each["software_name"]: [each[name] for name in ("connections", "opened", "closed")] for each in topic.series()}
-        sums = (f"{name}={':'.join(map(str, of[: 3 if name == 'other' else 1]))}" for name, of in sorted(shown.items()))
-        said.append(" ".join([*sums, f"+{topic.gateways()[0]['other_series']}"]))
-    assert "; ".join(said) == expected
+def test_f28_series_beyond_twice_a_gateways_bound_are_left_out_until_there_is_room(monkeypatch: pytest.MonkeyPatch, topic: Topic) -> None:
+    monkeypatch.setattr(table, "MOST_SERIES", 2)
+    gauges = Gauges({}, now=0)
+    topic.take(gauges, heartbeat(0, {"a": 1, "b": 2, "c": 3, "d": 4, "e": 5}))
+    topic.take(gauges, [series(("f", "1"), 1, 6), series(("a", "1"), 2, 7)])
+    assert {each["software_name"]: each["connections"] for each in topic.series()} == {"a": 7, "b": 2, "c": 3, "d": 4}
+    (reported,) = [each for full in gauges.limits if (each := full.condition(1_000)) is not None]
+    assert [full.count for full in gauges.limits] == [0, 2]
+    assert 'gateway "g" of broker 1' in reported.message
+    for sequence in (3, 4):
+        topic.take(gauges, heartbeat(sequence, {"e": 5, "f": 6}))
+    assert {each["software_name"]: each["connections"] for each in topic.series()} == {"e": 5, "f": 6}
 
 
 def test_f37_bytes_are_bounded_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(table, "MOST_BYTES", 20_000)
+    monkeypatch.setattr(table, "MOST_BYTES", 10_000)
     gauges = Gauges({}, now=0)
     gauges.apply([series(("n" * 256, str(number)), number, 1) for number in range(1_000)], now=0)
     rows, size = gauges.size()

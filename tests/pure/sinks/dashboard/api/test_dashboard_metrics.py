@@ -59,7 +59,7 @@ def test_fold_keeps_the_sum_and_the_limit(limit: int) -> None:
 
 def test_a_gateways_figures_are_shown_as_far_as_it_reports_them() -> None:
     state = State()
-    state.apply([of_gateway(gateway="g", instances=4, opened_per_minute=9, closed_per_minute=None, other_series=0)])
+    state.apply([of_gateway(gateway="g", instances=4, opened_per_minute=9, closed_per_minute=None)])
     assert "clientscope_client_instances{" not in generate_latest(registry(state)).decode(), "not before all has been read"
     state.live()
     text = generate_latest(registry(state)).decode()
