@@ -7,9 +7,11 @@ place of its source, so that changes nothing. Spark's own checkpoint has the bat
 
 from __future__ import annotations
 
+import json
 import logging
 import math
 import uuid
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,10 +27,10 @@ from clientscope.kafka.reader import OffsetRange
 from clientscope.model.topics import CONFIGS, JOB, RESULTS
 from sinks.history.batches import next_offsets
 from streaming.checkpoints import topics_now
-from streaming.checkpoints.job_records import QueryProgress, QueryStart, VerdictsBegin, new_start
+from streaming.checkpoints.job_records import QueryProgress, QueryStart, VerdictsBegin, by_partition, by_topic, new_start
 from streaming.checkpoints.job_topic import JobTopic
 from streaming.checkpoints.plans import PLANS
-from streaming.checkpoints.topics_now import EARLIEST, Extents, Lost, Offsets, TopicsNow, TopicWatch, lost, said, to_json
+from streaming.checkpoints.topics_now import EARLIEST, Extents, Offsets, TopicsNow, TopicWatch
 
 log = logging.getLogger(__name__)
 
@@ -90,17 +92,19 @@ class Checkpoints:
         start, extents = self._current(query, now), now.extents
         self._begun[query] = start.checkpoint
         at = self._read_to(query, start, extents)
-        if unread := {topic: {number: each.begin for number, each in extents[topic].items()} for topic in extents if topic not in at}:
+        known = {place.topic for place in at}
+        if unread := {place: extent.first for place, extent in extents.items() if place.topic not in known}:
             at = {**at, **unread}  # what comes after this moment, and goes unread, is lost
-            self._write(replace(start, offsets={topic: dict(of_topic) for topic, of_topic in at.items()}))
-        gone = lost(at, extents)
-        places = [(topic, number, extent.end) for topic, of_topic in extents.items() for number, extent in of_topic.items()]
-        cut = {(topic, number) for topic, number, end in places if at.get(topic, {}).get(number, 0) > end}
+            self._write(replace(start, offsets=by_topic(at)))
+        gone = {place: OffsetRange(at.get(place, 0), first) for place, (first, _) in extents.items() if at.get(place, 0) < first}
+        cut = {place for place, extent in extents.items() if at.get(place, 0) > extent.end}
         if gone or cut:
             start = self._without(query, start, at, extents, gone, cut)
-            self._begun[query], at = start.checkpoint, start.offsets
+            self._begun[query], at = start.checkpoint, by_partition(start.offsets)
         # No URI, in which Hadoop would take a space's %20 for three characters.
-        return Beginning(start.checkpoint, f"file:{self._folder}/{query}/{uuid.uuid4().hex}", _starting(at, extents))
+        location = f"file:{self._folder}/{query}/{uuid.uuid4().hex}"
+        # With an offset for each partition, as Spark demands.
+        return Beginning(start.checkpoint, location, json.dumps(by_topic({place: at.get(place, EARLIEST) for place in extents})))
 
     def require_current(self, query: str, checkpoint: str) -> None:
         """Checks that a query has no newer start, so that all it has read by now is of the topics that it began with.
@@ -129,12 +133,13 @@ class Checkpoints:
         known = state.verdicts
         if known is not None and known.judged_by == judged_by and not _replaced(known.topic_ids, now.ids):
             return known.begin
-        ends = {number: extent.end for number, extent in now.extents[RESULTS].items()}
-        position = dict(state.position("live"))
-        if any(position.pop(CONFIGS, {}).values()):
+        ends = {place.partition: extent.end for place, extent in now.extents.items() if place.topic == RESULTS}
+        position = state.position("live")
+        if any(offset for place, offset in position.items() if place.topic == CONFIGS):
             why = "its rules, or the topic of its results, are others"
             log.info("all configurations are judged again: %s", why)
-            self._write(new_start("live", start.topic_ids, position, why, start.lost))
+            others = {place: offset for place, offset in position.items() if place.topic != CONFIGS}
+            self._write(new_start("live", start.topic_ids, others, why, by_partition(start.lost)))
         self.topic.write(VerdictsBegin(judged_by=judged_by, topic_ids=dict(now.ids), begin=ends))
         return ends
 
@@ -146,12 +151,11 @@ class Checkpoints:
         """
         extents = topics_now.ask(self._kafka, PLANS[query].topics).extents
         at = self._read_to(query, self.topic.read().starts[query], extents)
-        unread = {
-            TopicPartition(topic, number): OffsetRange(max(at.get(topic, {}).get(number, 0), extent.begin), extent.end)
-            for topic, of_topic in extents.items()
-            for number, extent in of_topic.items()
+        left = {
+            place: OffsetRange(max(at.get(place, 0), first), end)
+            for place, (first, end) in extents.items()
+            if max(at.get(place, 0), first) < end
         }
-        left = {place: each for place, each in unread.items() if each.first < each.end}
         share = min(1.0, most / max(1, sum(each.end - each.first for each in left.values())))
         return {place: OffsetRange(first, first + math.ceil(share * (end - first))) for place, (first, end) in left.items()}
 
@@ -176,7 +180,7 @@ class Checkpoints:
             self._noted[query] = QueryProgress(
                 query=query,
                 checkpoint=self._begun[query],
-                position={topic: dict(of_topic) for topic, of_topic in position.items()},
+                position=by_topic(position),
                 clientscope_version=__version__,
                 spark_version=self._spark_version,
                 at_ms=now_ms(),
@@ -204,53 +208,48 @@ class Checkpoints:
             return start
         position = self.topic.read().position(query)
         what = "; ".join(
-            f"{topic} was deleted and made again; of the old one {_places(position.get(topic, {}))}, the number of records is unknown"
+            f"{topic} was deleted and made again; of the old one {_places(position, topic)}, the number of records is unknown"
             for topic in another
         )
         log.error("%s begins with the new topic: %s", query, what)
         self._report_lost(query, None)
-        kept = {topic: of_topic for topic, of_topic in position.items() if topic not in another}
-        return self._write(new_start(query, ids, kept, "its topic was made again", start.lost))
+        kept = {place: offset for place, offset in position.items() if place.topic not in another}
+        return self._write(new_start(query, ids, kept, "its topic was made again", by_partition(start.lost)))
 
     def _read_to(self, query: str, start: QueryStart, extents: Extents) -> Offsets:
         """Up to where a query has read since its start: by its table, which may have been restored; else by what was noted last."""
         noted = self._noted.get(query)
-        at = noted.position if noted is not None and noted.checkpoint == start.checkpoint else self.topic.read().position(query)
+        if noted is not None and noted.checkpoint == start.checkpoint:
+            at = by_partition(noted.position)
+        else:
+            at = self.topic.read().position(query)
         plan = PLANS[query]
         if not plan.table:
             return at
         (topic,) = plan.topics
         table = f"{self._history.rstrip('/')}/{plan.table}"
         try:
-            there = next_offsets(table, start.checkpoint, extents[topic])
+            there = next_offsets(table, start.checkpoint, (place.partition for place in extents))
         except DeltaError as error:
             why = str(error)[:300]
             raise EnvironmentProblem(f"the Delta table {table} can't be read: {why}", "restore it from a backup; docs/history.md") from None
-        read = {**at.get(topic, {}), **there}
-        return {topic: read} if read else {}
+        return {**at, **{TopicPartition(topic, number): offset for number, offset in there.items()}}
 
-    def _without(
-        self, query: str, start: QueryStart, at: Offsets, extents: Extents, gone: list[Lost], cut: set[tuple[str, int]]
-    ) -> QueryStart:
+    def _without(self, query: str, start: QueryStart, at: Offsets, extents: Extents, gone: Extents, cut: set[TopicPartition]) -> QueryStart:
         """A start without the records that are gone; a partition that ends before what was read of it has others since."""
-        what = said(gone) or f"{' and '.join(sorted({topic for topic, _ in cut}))} ends before what it has read"
-        counts = {topic: dict(of_topic) for topic, of_topic in start.lost.items()}
-        for each in gone:
-            of_topic = counts.setdefault(each.topic, {})
-            of_topic[each.partition] = of_topic.get(each.partition, 0) + each.count
-        offsets = {
-            topic: {
-                number: extent.begin if (topic, number) in cut else max(at[topic].get(number, 0), extent.begin)
-                for number, extent in of_topic.items()
-            }
-            for topic, of_topic in extents.items()
-            if topic in at
-        }
+        counts = {place: end - first for place, (first, end) in gone.items()}
+        ranges = (
+            f"{place.topic}, partition {place.partition}: offsets from {first} to {end - 1}, {end - first} records"
+            for place, (first, end) in gone.items()
+        )
+        what = "; ".join(ranges) or f"{' and '.join(sorted({place.topic for place in cut}))} ends before what it has read"
+        offsets = {place: first if place in cut else max(at.get(place, 0), first) for place, (first, _) in extents.items()}
         log.error("%s continues without records that are gone: %s", query, what)
-        self._report_lost(query, None if cut else sum(each.count for each in gone))
-        if query == "live" and CONFIGS in (topic for topic, _ in cut):  # new pushes come at offsets that have verdicts
+        self._report_lost(query, None if cut else sum(counts.values()))
+        if query == "live" and CONFIGS in {place.topic for place in cut}:  # new pushes come at offsets that have verdicts
             self.topic.write(VerdictsBegin(judged_by="", topic_ids={}, begin={}))
-        return self._write(new_start(query, start.topic_ids, offsets, "records were gone", counts))
+        lost = Counter(by_partition(start.lost)) + Counter(counts)
+        return self._write(new_start(query, start.topic_ids, offsets, "records were gone", lost))
 
     def _write(self, start: QueryStart) -> QueryStart:
         self.topic.write(start)
@@ -267,10 +266,6 @@ def _replaced(before: Mapping[str, str | None], ids: Mapping[str, str | None]) -
     return [topic for topic, known in before.items() if topic in ids and _differ(known, ids[topic])]
 
 
-def _places(position: Mapping[int, int]) -> str:
-    return ", ".join(f"partition {number} from offset {offset}" for number, offset in sorted(position.items())) or "all"
-
-
-def _starting(at: Offsets, extents: Extents) -> str:
-    """Where it begins, with an offset for each partition, as Spark demands."""
-    return to_json({topic: {number: at.get(topic, {}).get(number, EARLIEST) for number in of_topic} for topic, of_topic in extents.items()})
+def _places(position: Offsets, topic: str) -> str:
+    places = (place for place in sorted(position) if place.topic == topic)
+    return ", ".join(f"partition {place.partition} from offset {position[place]}" for place in places) or "all"

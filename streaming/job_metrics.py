@@ -99,7 +99,7 @@ class JobMetrics:
         self.is_catching_up = False
         self._left_out: dict[str, int] = {}
         self._seen: dict[str, tuple[str, str]] = {}
-        self._caught_up: dict[tuple[str, str, str], float] = {}
+        self._caught_up: dict[tuple[str, str, int], float] = {}
         self._lags: dict[str, Lag] = {}
         self._read_ms: dict[str, int] = {}
 

@@ -30,6 +30,7 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 import pyspark
+from kafka import TopicPartition
 from py4j.protocol import Py4JJavaError
 from pyspark import SparkConf, SparkContext, TaskContext
 from pyspark.sql import DataFrame, SparkSession
@@ -190,8 +191,8 @@ def _text(offsets: Any) -> str:
     return offsets if isinstance(offsets, str) else json.dumps(offsets)
 
 
-def unread(source: Any) -> dict[tuple[str, str], int]:
-    """Records that a query had still to read when a batch was planned, by topic and partition.
+def unread(source: Any) -> dict[TopicPartition, int]:
+    """Records that a query had still to read when a batch was planned.
 
     Args:
         source: one of ``StreamingQueryProgress.sources``, of a Kafka source.
@@ -200,23 +201,19 @@ def unread(source: Any) -> dict[tuple[str, str], int]:
     return {place: max(0, end - read.get(place, end)) for place, end in latest.items()}
 
 
-def read_to(report: Any) -> dict[str, dict[int, int]]:
-    """Up to where a query has read: topic, partition, the offset of its next record.
+def read_to(report: Any) -> dict[TopicPartition, int]:
+    """Up to where a query has read: the offset of its next record.
 
     Args:
         report: a ``StreamingQueryProgress``.
     """
-    found: dict[str, dict[int, int]] = {}
-    for source in report.sources:
-        for (topic, partition), end in _by_partition(source.endOffset).items():
-            found.setdefault(topic, {})[int(partition)] = end
-    return found
+    return {place: end for source in report.sources for place, end in _by_partition(source.endOffset).items()}
 
 
-def _by_partition(offsets: str | None) -> dict[tuple[str, str], int]:
+def _by_partition(offsets: str | None) -> dict[TopicPartition, int]:
     """Spark's JSON of a Kafka source's offsets."""
     found: Mapping[str, Mapping[str, int]] = json.loads(offsets) if offsets and offsets != "null" else {}
-    return {(topic, partition): end for topic, partitions in found.items() for partition, end in partitions.items()}
+    return {TopicPartition(topic, int(number)): end for topic, of_topic in found.items() for number, end in of_topic.items()}
 
 
 log = logging.getLogger(__name__)

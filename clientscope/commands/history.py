@@ -130,7 +130,9 @@ def _await_job(kafka: KafkaAccess, subject: ErasureSubject) -> str:
             print("no job has written history on this cluster: what it reads once it runs may come in anew")
             return ""
         extents = topics_now.ask(kafka, {topic for topics in history.values() for topic in topics}).extents
-        of_each = {query: {topic: extents[topic] for topic in topics} for query, topics in history.items()}
+        of_each = {
+            query: {place: extent for place, extent in extents.items() if place.topic in topics} for query, topics in history.items()
+        }
         behind = await_read(look, of_each, lambda what: print(f"waiting for the job: {what}", flush=True))
         if not behind and state.owner and state.owner.running and not await_findings(kafka, subject):
             print(f"{FINDINGS} still has findings of their application: other clients have them, or these have pushed again")

@@ -144,9 +144,9 @@ def configs(admin: AdminClient, of: Literal["topic", "broker"], names: Iterable[
 
 
 def partition_offsets(
-    admin: AdminClient, places: Iterable[tuple[str, int]], at: Literal["earliest", "latest"] | int
-) -> dict[tuple[str, int], int]:
-    """The offset of each partition, by topic and number; -1 where there is none.
+    admin: AdminClient, places: Iterable[TopicPartition], at: Literal["earliest", "latest"] | int
+) -> dict[TopicPartition, int]:
+    """The offset of each partition; -1 where there is none.
 
     Args:
         at: ms since the epoch, by Kafka's clock: the first record that was appended then or later.
@@ -155,8 +155,7 @@ def partition_offsets(
         KafkaError: a partition's leader doesn't answer.
     """
     spec = _SPECIFIED[at] if isinstance(at, str) else at
-    found = admin.list_partition_offsets({TopicPartition(*place): spec for place in places})
-    return {(place.topic, place.partition): answer.offset for place, answer in found.items()}
+    return {place: answer.offset for place, answer in admin.list_partition_offsets(dict.fromkeys(places, spec)).items()}
 
 
 def may_be_idempotent(admin: AdminClient) -> bool:

@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Annotated, ClassVar
 
+from kafka import TopicPartition
 from pydantic import Field
 
 from clientscope.clock import now_ms
@@ -27,7 +28,20 @@ log = logging.getLogger(__name__)
 
 
 OffsetsByTopic = dict[str, dict[Id32, Id64]]
-"""`streaming.checkpoints.topics_now.Offsets` in a record."""
+"""`streaming.checkpoints.topics_now.Offsets` as JSON has them, and Spark's ``startingOffsets``."""
+
+
+def by_topic(offsets: Offsets) -> OffsetsByTopic:
+    """Offsets for a record."""
+    found: OffsetsByTopic = {}
+    for (topic, number), offset in offsets.items():
+        found.setdefault(topic, {})[number] = offset
+    return found
+
+
+def by_partition(offsets: OffsetsByTopic) -> Offsets:
+    """Offsets of a record."""
+    return {TopicPartition(topic, number): offset for topic, of_topic in offsets.items() for number, offset in of_topic.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,15 +124,11 @@ def new_start(
         query=query,
         checkpoint=name,
         topic_ids=dict(topic_ids),
-        offsets=_as_dicts(offsets),
-        lost=_as_dicts(lost),
+        offsets=by_topic(offsets),
+        lost=by_topic(lost),
         reason=reason,
         at_ms=now_ms(),
     )
-
-
-def _as_dicts(offsets: Offsets) -> OffsetsByTopic:
-    return {topic: dict(of_topic) for topic, of_topic in offsets.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -243,23 +253,18 @@ class JobState:
                 case ClientsSeen():
                     self.seen[record.shard] = record
 
-    def position(self, query: str) -> OffsetsByTopic:
+    def position(self, query: str) -> Offsets:
         """Up to where a query has read since its start, as far as was written; where it began if nothing was."""
         start, progress = self.starts.get(query), self.progress.get(query)
         if start is None:
             return {}
         if progress is None or progress.checkpoint != start.checkpoint:
-            return start.offsets
-        return progress.position
+            return by_partition(start.offsets)
+        return by_partition(progress.position)
 
     def lost(self) -> dict[tuple[str, str, int], int]:
         """Records that queries went on without, by query, topic and partition."""
-        return {
-            (start.query, topic, number): count
-            for start in self.starts.values()
-            for topic, of_topic in start.lost.items()
-            for number, count in of_topic.items()
-        }
+        return {(start.query, *place): count for start in self.starts.values() for place, count in by_partition(start.lost).items()}
 
 
 _LOOK_S = 1.0
@@ -305,8 +310,4 @@ def await_read(
 
 def _unread(position: Offsets, extents: Extents) -> int:
     """Records that a query hasn't finished with; those that compaction has removed count too."""
-    return sum(
-        max(0, extent.end - max(extent.begin, position.get(topic, {}).get(number, 0)))
-        for topic, of_topic in extents.items()
-        for number, extent in of_topic.items()
-    )
+    return sum(max(0, end - max(first, position.get(place, 0))) for place, (first, end) in extents.items())

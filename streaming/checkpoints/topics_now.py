@@ -5,80 +5,29 @@ one, without a word."""
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from kafka import TopicPartition
 from kafka.errors import KafkaError
 
 from clientscope.background import Background
 from clientscope.errors import EnvironmentProblem
 from clientscope.kafka.access import Kafka
 from clientscope.kafka.admin import AdminClient, connected, no_broker, partition_offsets
+from clientscope.kafka.reader import OffsetRange
 
-Offsets: TypeAlias = Mapping[str, Mapping[int, int]]
-"""Topic → partition → the offset of the next record to read."""
+Offsets: TypeAlias = Mapping[TopicPartition, int]
+"""The next record to read of each partition."""
 
 EARLIEST = -2
 """Spark's and Kafka's number for where a partition begins now."""
 
-
-@dataclass(frozen=True)
-class Extent:
-    """What a partition holds: from its first offset to the one that its next record gets."""
-
-    begin: int
-    end: int
-
-
-Extents: TypeAlias = Mapping[str, Mapping[int, Extent]]
-"""Topic → partition → what it holds now."""
-
-
-@dataclass(frozen=True)
-class Lost:
-    """Records that were not read and are gone: from ``begin`` to before ``end``."""
-
-    topic: str
-    partition: int
-    begin: int
-    end: int
-
-    @property
-    def count(self) -> int:
-        """How many offsets that are."""
-        return self.end - self.begin
-
-    def __str__(self) -> str:
-        return f"{self.topic}, partition {self.partition}: offsets from {self.begin} to {self.end - 1}, {self.count} records"
-
-
-def to_json(offsets: Offsets) -> str:
-    """Offsets in the form of Spark's option ``startingOffsets``."""
-    return json.dumps({topic: {str(number): offset for number, offset in sorted(found.items())} for topic, found in offsets.items()})
-
-
-def lost(position: Offsets, extents: Extents) -> list[Lost]:
-    """The records that a query has not read and that can't be read any more.
-
-    Args:
-        position: where the query continues; a topic that isn't in it begins at its beginning, and a partition, which is new, at 0.
-        extents: what the topics hold.
-    """
-    return [
-        Lost(topic, number, of_topic.get(number, 0), extent.begin)
-        for topic, of_topic in position.items()
-        for number, extent in extents.get(topic, {}).items()
-        if of_topic.get(number, 0) < extent.begin
-    ]
-
-
-def said(ranges: Iterable[Lost]) -> str:
-    """All of them in a line."""
-    return "; ".join(str(each) for each in ranges)
+Extents: TypeAlias = Mapping[TopicPartition, OffsetRange]
+"""What each partition holds now."""
 
 
 @dataclass(frozen=True)
@@ -117,14 +66,12 @@ class Asking:
             if self._admin is None:
                 self._admin = connected(self._kafka)
             seen = _seen(self._admin, self._names)
-            places = [(name, number) for name, (_, partitions) in seen.items() for number in range(partitions)]
+            places = [TopicPartition(name, number) for name, (_, partitions) in seen.items() for number in range(partitions)]
             begins, ends = partition_offsets(self._admin, places, "earliest"), partition_offsets(self._admin, places, "latest")
         except (KafkaError, TimeoutError) as error:
             self.close()
             raise no_broker(self._kafka, error) from None
-        extents: dict[str, dict[int, Extent]] = {name: {} for name in seen}
-        for name, number in places:
-            extents[name][number] = Extent(begins[name, number], ends[name, number])
+        extents = {place: OffsetRange(begins[place], ends[place]) for place in places}
         return TopicsNow({name: topic_id for name, (topic_id, _) in seen.items()}, extents)
 
     def close(self) -> None:
@@ -134,7 +81,7 @@ class Asking:
             admin.close()
 
 
-def at_time(kafka: Kafka, extents: Extents, time_ms: int) -> dict[str, dict[int, int]]:
+def at_time(kafka: Kafka, extents: Extents, time_ms: int) -> Offsets:
     """Each partition's first offset whose record was appended then or later; its end where there is none.
 
     Args:
@@ -143,16 +90,12 @@ def at_time(kafka: Kafka, extents: Extents, time_ms: int) -> dict[str, dict[int,
     Raises:
         EnvironmentProblem: no broker answers.
     """
-    places = [(topic, number) for topic, of_topic in extents.items() for number in of_topic]
     try:
         with closing(connected(kafka)) as admin:
-            first = partition_offsets(admin, places, time_ms)
+            first = partition_offsets(admin, extents, time_ms)
     except (KafkaError, TimeoutError) as error:
         raise no_broker(kafka, error) from None
-    return {
-        topic: {number: first[topic, number] if first[topic, number] >= 0 else extent.end for number, extent in of_topic.items()}
-        for topic, of_topic in extents.items()
-    }
+    return {place: first[place] if first[place] >= 0 else extent.end for place, extent in extents.items()}
 
 
 def _seen(admin: AdminClient, names: list[str]) -> dict[str, tuple[str | None, int]]:

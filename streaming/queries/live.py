@@ -35,6 +35,7 @@ from clientscope.model.input import InputRecord
 from clientscope.model.result import SOURCE_PLACE, PushResult
 from clientscope.model.topics import CONFIGS, CONNECTIONS, DECISIONS, FINDINGS, GAUGES, INPUTS, RESULTS, STATUS
 from streaming import transforms
+from streaming.checkpoints.topics_now import Offsets
 from streaming.findings.inputs import EngineInput, Erased
 from streaming.job_metrics import PASSED_OVER, JobMetrics
 from streaming.publish_findings import FindingsPublisher
@@ -76,11 +77,11 @@ class Reported(NamedTuple):
     """What Spark has reported, which counts once the engines have taken in what came of it.
 
     Attributes:
-        read_to: by topic and partition, up to where the query has read them.
+        read_to: up to where the query has read.
         ends: where the topics ended then that it writes.
     """
 
-    read_to: Mapping[str, Mapping[int, int]]
+    read_to: Offsets
     ends: Mapping[TopicPartition, int]
 
 
@@ -134,13 +135,13 @@ class LiveQuery(Running):
             self._behind = {topic: sum(self._left(at, end) for at, end in ends.items() if at.topic == topic) for topic in FOLLOWED}
             if report is not None and self._reported is None:
                 self._reported = Reported(read_to(report), ends)
-        reached: Mapping[str, Mapping[int, int]] = {}
+        reached: Offsets = {}
         if self._reported is not None and not any(self._left(*each) for each in self._reported.ends.items()):
             reached, self._reported = self._reported.read_to, None
-        if self._start is not None and all(reached.get(at.topic, {}).get(at.partition, 0) >= end for at, end in self._start.items()):
+        if self._start is not None and all(reached.get(at, 0) >= end for at, end in self._start.items()):
             self._start = None
             self._findings.caught_up()
-        self._gauges.tick(asked, reached.get(CONNECTIONS, {}))
+        self._gauges.tick(asked, {at.partition: offset for at, offset in reached.items() if at.topic == CONNECTIONS})
         self._findings.tick()
 
     def _left(self, partition: TopicPartition, end: int) -> int:

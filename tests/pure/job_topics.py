@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from kafka import TopicPartition
+
+from clientscope.kafka.reader import OffsetRange
 from clientscope.model.codec import encode_whole
 from clientscope.model.topics import CONFIGS, JOB, RESULTS
-from streaming.checkpoints.job_records import JobRecord, JobState, QueryProgress, QueryStart, new_start
+from streaming.checkpoints.job_records import JobRecord, JobState, QueryProgress, QueryStart, by_topic, new_start
 from streaming.checkpoints.plans import PLANS
-from streaming.checkpoints.topics_now import Extent, TopicsNow
+from streaming.checkpoints.topics_now import Offsets, TopicsNow
 
 TOPIC_ID = "Ww1ZSzo-TK-LtLQ4MS2bUg"
 READ, END = 50, 60
@@ -39,11 +42,16 @@ class TopicInMemory:
         self.write(progress)
 
 
-def progress(start: QueryStart, position: dict[str, dict[int, int]]) -> QueryProgress:
+def first(topic: str, offset: int) -> dict[TopicPartition, int]:
+    """An offset of a topic's first partition."""
+    return {TopicPartition(topic, 0): offset}
+
+
+def progress(start: QueryStart, position: Offsets) -> QueryProgress:
     return QueryProgress(
         query=start.query,
         checkpoint=start.checkpoint,
-        position=position,
+        position=by_topic(position),
         clientscope_version="0.0.9",
         spark_version="4.1.3",
         at_ms=1,
@@ -56,20 +64,20 @@ def begun() -> TopicInMemory:
     for query in PLANS:
         topics = PLANS[query].topics
         start = new_start(query, dict.fromkeys(topics, TOPIC_ID), {}, "it had never run")
-        topic.write(start, progress(start, {each: {0: READ} for each in topics}))
+        topic.write(start, progress(start, {TopicPartition(each, 0): READ for each in topics}))
     topic.written.clear()
     return topic
 
 
-def cluster(first: int = 0, end: int = END, topic_id: str | None = TOPIC_ID, results_end: int = END) -> TopicsNow:
+def cluster(begin: int = 0, end: int = END, topic_id: str | None = TOPIC_ID, results_end: int = END) -> TopicsNow:
     """All topics with one partition, which of ``clientscope.configs`` begins and ends there."""
     names = {JOB, RESULTS, *(topic for plan in PLANS.values() for topic in plan.topics)}
-    extents = {name: {0: Extent(0, END)} for name in names} | {CONFIGS: {0: Extent(first, end)}, RESULTS: {0: Extent(0, results_end)}}
-    return TopicsNow(dict.fromkeys(names, topic_id), extents)
+    extents = dict.fromkeys(names, OffsetRange(0, END)) | {CONFIGS: OffsetRange(begin, end), RESULTS: OffsetRange(0, results_end)}
+    return TopicsNow(dict.fromkeys(names, topic_id), {TopicPartition(name, 0): extent for name, extent in extents.items()})
 
 
 def only(names: Iterable[str], now: TopicsNow) -> TopicsNow:
     """What a cluster says of these topics."""
     wanted = set(names)
     ids = {name: found for name, found in now.ids.items() if name in wanted}
-    return TopicsNow(ids, {name: found for name, found in now.extents.items() if name in wanted})
+    return TopicsNow(ids, {place: found for place, found in now.extents.items() if place.topic in wanted})

@@ -55,7 +55,8 @@ class Rig(StreamJob):
 
     def has_read(self, query: str, *ends: int) -> bool:
         """Whether the job has said so, of clients' configurations."""
-        return read_job(self.servers).position(query).get(CONFIGS) == dict(enumerate(ends))
+        position = read_job(self.servers).position(query)
+        return {place.partition: offset for place, offset in position.items() if place.topic == CONFIGS} == dict(enumerate(ends))
 
     def reads(self, client_id: str) -> None:
         """A push, as the topic's only record, and stops once all has been read."""

@@ -101,8 +101,8 @@ def _reset(settings: CheckpointsResetSettings) -> int:
         reset.reset(kafka, query, offsets)
     except (KafkaError, TimeoutError) as error:
         raise no_broker(kafka, error) from None
-    places = [(topic, number, offset) for topic, of_topic in sorted(offsets.items()) for number, offset in sorted(of_topic.items())]
-    at = ", ".join(f"offset {offset} of {topic}/{number}" for topic, number, offset in places) or "the beginning of what it reads"
+    places = (f"offset {offset} of {topic}/{number}" for (topic, number), offset in sorted(offsets.items()))
+    at = ", ".join(places) or "the beginning of what it reads"
     print(f"{query} begins anew at {at}: within seconds if the job runs, else with its next start")
     return 0
 

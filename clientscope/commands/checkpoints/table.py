@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from clientscope.report.text import plain
-from streaming.checkpoints.job_records import JobState
+from streaming.checkpoints.job_records import JobState, by_partition
 from streaming.checkpoints.plans import PLANS
 from streaming.checkpoints.topics_now import Extents
 
@@ -48,18 +48,17 @@ def rows(state: JobState, extents: Extents) -> Iterator[CheckpointLine]:
         if progress is not None and progress.checkpoint != start.checkpoint:
             progress = None
         position = state.position(query)
-        places = [(topic, number) for topic in plan.topics for number in sorted(extents.get(topic, {}))]
-        for topic, number in places:
-            extent = extents[topic][number]
-            offset = max(position.get(topic, {}).get(number, 0), extent.begin)
+        lost = by_partition(start.lost)
+        for place in sorted(place for place in extents if place.topic in plan.topics):
+            offset = max(position.get(place, 0), extents[place].first)
             yield CheckpointLine(
                 query=query,
                 checkpoint=start.checkpoint,
-                topic=topic,
-                partition=number,
+                topic=place.topic,
+                partition=place.partition,
                 offset=offset,
-                behind=max(0, extent.end - offset),
-                lost=start.lost.get(topic, {}).get(number, 0),
+                behind=max(0, extents[place].end - offset),
+                lost=lost.get(place, 0),
                 began=start.reason,
                 written_by=None if progress is None else f"clientscope {progress.clientscope_version}, Spark {progress.spark_version}",
                 written_at=_when(progress.at_ms if progress else start.at_ms),

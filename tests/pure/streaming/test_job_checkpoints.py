@@ -11,16 +11,18 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from job_topics import END, READ, TOPIC_ID, TopicInMemory, begun, cluster, only
+from job_topics import END, READ, TOPIC_ID, TopicInMemory, begun, cluster, first, only
+from kafka import TopicPartition
 
 from clientscope.errors import EnvironmentProblem
+from clientscope.kafka.reader import OffsetRange
 from clientscope.model.topics import CONFIGS, CONNECTIONS, JOB
 from sinks.history.batches import append
 from streaming.checkpoints import topics_now
-from streaming.checkpoints.topics_now import EARLIEST, Extent, TopicsNow
+from streaming.checkpoints.topics_now import EARLIEST, TopicsNow
 from streaming.job_checkpoints import Checkpoints
 
-BOTH = {CONFIGS: {0: READ}, CONNECTIONS: {0: READ}}
+BOTH = first(CONFIGS, READ) | first(CONNECTIONS, READ)
 """Where the query `live` is."""
 
 
@@ -57,36 +59,43 @@ def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Job:
     return job
 
 
+def of_configs(*partitions: tuple[int, int]) -> TopicsNow:
+    """Where each partition of ``clientscope.configs`` begins and ends."""
+    extents = {TopicPartition(CONFIGS, number): OffsetRange(*each) for number, each in enumerate(partitions)}
+    return TopicsNow({CONFIGS: TOPIC_ID, JOB: TOPIC_ID}, extents)
+
+
 def test_a_query_that_never_ran_begins_at_the_beginning_and_goes_on_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     job = Job(tmp_path, monkeypatch, TopicInMemory())
-    job.now = cluster(first=10)
-    first = job.checkpoints.begin("live")
-    assert (json.loads(first.offsets), first.checkpoint) == ({CONFIGS: {"0": 10}, CONNECTIONS: {"0": 0}}, job.start().checkpoint)
-    assert (first.location.startswith("file:/a b/live/"), job.lost) == (True, []), "it had read nothing of what was gone"
+    job.now = cluster(begin=10)
+    begun = job.checkpoints.begin("live")
+    assert (json.loads(begun.offsets), begun.checkpoint) == ({CONFIGS: {"0": 10}, CONNECTIONS: {"0": 0}}, job.start().checkpoint)
+    assert (begun.location.startswith("file:/a b/live/"), job.lost) == (True, []), "it had read nothing of what was gone"
     again = job.checkpoints.begin("live")
-    assert (again.offsets, again.checkpoint) == (first.offsets, first.checkpoint)
-    assert again.location != first.location, "Spark would go on with what it finds"
-    job.now = cluster(first=20)
+    assert (again.offsets, again.checkpoint) == (begun.offsets, begun.checkpoint)
+    assert again.location != begun.location, "Spark would go on with what it finds"
+    job.now = cluster(begin=20)
     assert (job.begins()[CONFIGS], job.lost) == ({"0": 20}, [("live", 10)]), "they came and went unread"
 
 
 def test_a_query_goes_on_behind_its_last_batch_whether_that_was_written_or_not(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
     assert job.begins() == {CONFIGS: {"0": READ}, CONNECTIONS: {"0": READ}}
     monkeypatch.setattr(job.topic, "note", lambda progress: None)
-    job.checkpoints.note("live", "run", BOTH | {CONFIGS: {0: 57}})
+    job.checkpoints.note("live", "run", BOTH | first(CONFIGS, 57))
     assert job.begins() == {CONFIGS: {"0": 57}, CONNECTIONS: {"0": READ}}
 
 
 def test_f24_records_that_are_gone_are_counted_and_the_query_begins_behind_them(job: Job) -> None:
     known = job.start()
-    job.now = cluster(first=READ)
+    job.now = cluster(begin=READ)
     job.checkpoints.begin("live")
     assert (job.start(), job.lost) == (known, []), "those that went had been read"
-    job.now = cluster(first=58)
+    job.now = cluster(begin=58)
     assert job.begins() == {CONFIGS: {"0": 58}, CONNECTIONS: {"0": READ}}
     lost = {CONFIGS: {0: 58 - READ}}
-    assert (job.start().offsets, job.start().lost, job.lost) == (BOTH | {CONFIGS: {0: 58}}, lost, [("live", 58 - READ)])
-    job.now = cluster(first=59)
+    assert job.start().offsets == {CONFIGS: {0: 58}, CONNECTIONS: {0: READ}}
+    assert (job.start().lost, job.lost) == (lost, [("live", 58 - READ)])
+    job.now = cluster(begin=59)
     job.checkpoints.begin("live")
     assert job.start().lost == {CONFIGS: {0: 59 - READ}}, "and those that go before it has read them too"
     assert job.checkpoints.lost() == {("live", CONFIGS, 0): 59 - READ}
@@ -152,7 +161,7 @@ def test_a_reset_makes_a_running_query_stale(job: Job) -> None:
 
 
 def test_a_partition_that_was_added_since_is_read_from_its_beginning(job: Job) -> None:
-    job.now = TopicsNow({CONFIGS: TOPIC_ID, JOB: TOPIC_ID}, {CONFIGS: {0: Extent(0, END), 1: Extent(0, 0)}})
+    job.now = of_configs((0, END), (0, 0))
     assert job.begins("history_pushes") == {CONFIGS: {"0": READ, "1": EARLIEST}}
 
 
@@ -162,7 +171,7 @@ def test_f23_history_continues_behind_the_rows_that_it_has(job: Job, tmp_path: P
     day = datetime(2026, 11, 30, tzinfo=UTC).date()
     for start, there in ((job.start("history_pushes").checkpoint, range(end - 5, end)), ("of before a reset", range(END))):
         append(iter([pa.record_batch({"date": [day], "offset": [there.stop]})]), str(tmp_path / "pushes"), start, {0: there})
-    job.now = cluster(first=52)
+    job.now = cluster(begin=52)
     assert job.begins("history_pushes") == {CONFIGS: {"0": max(52, end)}}
     assert job.start("history_pushes").lost == ({} if end > 52 else {CONFIGS: {0: 52 - end}}), "what is in history isn't lost"
 
@@ -175,16 +184,16 @@ def test_a_table_that_can_not_be_read_is_named(job: Job, tmp_path: Path) -> None
 
 
 def test_f21_what_a_query_reads_next_is_each_partitions_share_of_what_is_left(job: Job) -> None:
-    job.now = TopicsNow({CONFIGS: TOPIC_ID, JOB: TOPIC_ID}, {CONFIGS: {0: Extent(READ + 2, END), 1: Extent(0, 24), 2: Extent(9, 9)}})
+    job.now = of_configs((READ + 2, END), (0, 24), (9, 9))
     every = {(CONFIGS, 0): (READ + 2, END), (CONFIGS, 1): (0, 24)}
     assert job.checkpoints.next_records("history_pushes", 50_000) == every
     assert job.checkpoints.next_records("history_pushes", 5) == {(CONFIGS, 0): (READ + 2, READ + 4), (CONFIGS, 1): (0, 4)}
 
 
 def test_progress_is_of_the_start_that_the_query_began_with(job: Job) -> None:
-    job.checkpoints.note("history_connections", "run", {CONFIGS: {0: 57}})
+    job.checkpoints.note("history_connections", "run", first(CONFIGS, 57))
     assert job.topic.written == [], "it hasn't begun"
     job.checkpoints.begin("live")
-    job.checkpoints.note("live", "run", {CONFIGS: {0: 57}})
+    job.checkpoints.note("live", "run", first(CONFIGS, 57))
     noted = job.topic.state.progress["live"]
     assert (noted.checkpoint, noted.position, noted.spark_version) == (job.start().checkpoint, {CONFIGS: {0: 57}}, "4.2.0")

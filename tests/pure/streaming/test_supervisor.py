@@ -63,7 +63,7 @@ class Job:
 def checkpoints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     """Of all queries, each after 50 of 60 records."""
     kafka = SimpleNamespace(path=tmp_path, said=cluster())
-    kafka.lose = lambda: setattr(kafka, "said", cluster(first=53))
+    kafka.lose = lambda: setattr(kafka, "said", cluster(begin=53))
     monkeypatch.setattr(topics_now, "ask", lambda _, names: only(names, kafka.said))
     return kafka
 

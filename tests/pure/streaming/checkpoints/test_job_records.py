@@ -6,13 +6,14 @@ import json
 from dataclasses import replace
 
 import pytest
-from job_topics import TopicInMemory, progress
+from job_topics import TopicInMemory, first, progress
+from kafka import TopicPartition
 
+from clientscope.kafka.reader import OffsetRange
 from clientscope.model.codec import encode_whole
 from clientscope.model.topics import CONFIGS
 from streaming import clients_seen
 from streaming.checkpoints.job_records import JobOwner, JobState, SkippedRecord, await_read, new_start
-from streaming.checkpoints.topics_now import Extent
 from streaming.findings.retention import DAY_MS
 
 ID = {CONFIGS: "id"}
@@ -22,11 +23,11 @@ OWNER = JobOwner(run="1", process="clientscope stream, process 7 on host", start
 def test_a_position_is_of_the_present_checkpoint() -> None:
     topic = TopicInMemory()
     assert topic.state.position("live") == {}
-    first = new_start("live", ID, {CONFIGS: {0: 5}}, "it was reset", {CONFIGS: {0: 2}})
-    topic.write(first)
-    assert topic.state.position("live") == {CONFIGS: {0: 5}}
-    topic.write(progress(first, {CONFIGS: {0: 9}}))
-    assert topic.state.position("live") == {CONFIGS: {0: 9}}
+    start = new_start("live", ID, first(CONFIGS, 5), "it was reset", first(CONFIGS, 2))
+    topic.write(start)
+    assert topic.state.position("live") == first(CONFIGS, 5)
+    topic.write(progress(start, first(CONFIGS, 9)))
+    assert topic.state.position("live") == first(CONFIGS, 9)
     topic.write(new_start("live", ID, {}, "it was reset"))
     assert topic.state.position("live") == {}, "the progress is of another checkpoint"
     assert topic.state.lost() == {}, "a reset begins to count anew"
@@ -61,13 +62,13 @@ def test_clients_seen_are_the_same_for_the_next_process() -> None:
 
 def test_waiting_ends_with_what_is_read_with_the_job_and_with_patience() -> None:
     topic, said = TopicInMemory(), list[str]()
-    extents = {"live": {CONFIGS: {0: Extent(3, 10), 1: Extent(0, 0)}}}
+    extents = {"live": {TopicPartition(CONFIGS, 0): OffsetRange(3, 10), TopicPartition(CONFIGS, 1): OffsetRange(0, 0)}}
     assert await_read(topic.read, extents, said.append) == "live has 7 records still to read, and no job runs"
     start = new_start("live", ID, {}, "it had never run")
-    topic.write(start, OWNER, progress(start, {CONFIGS: {0: 9}}))
+    topic.write(start, OWNER, progress(start, first(CONFIGS, 9)))
     assert await_read(topic.read, extents, said.append, patience_s=0.0) == "live has 1 record still to read, and has read nothing for 0 s"
     assert said == ["live has 1 record still to read"]
-    topic.write(progress(start, {CONFIGS: {0: 10}}))
+    topic.write(progress(start, first(CONFIGS, 10)))
     assert await_read(topic.read, extents, said.append) == ""
 
 
@@ -83,6 +84,6 @@ def test_waiting_ends_with_what_is_read_with_the_job_and_with_patience() -> None
     ],
 )
 def test_a_start_that_no_job_writes_is_left_out(wrong: dict[str, object]) -> None:
-    state, start = JobState(), new_start("live", ID, {CONFIGS: {0: 1}}, "it was reset")
+    state, start = JobState(), new_start("live", ID, first(CONFIGS, 1), "it was reset")
     state.take({start.key: json.dumps(json.loads(encode_whole(start)) | wrong).encode()})
     assert state.starts == {}
