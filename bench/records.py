@@ -14,7 +14,7 @@ from clientscope.model.connection import ClientConnectionRecord, SeriesCount
 from clientscope.model.enums import Kind, Origin, PrincipalSource
 from clientscope.model.input import InputRecord
 from clientscope.model.push import Push, compact
-from clientscope.model.result import PushResult
+from clientscope.model.result import ResultReader
 from clientscope.model.setting import Setting, TypeName
 from clientscope.model.topics import CONFIGS, RESULTS
 from streaming.findings.inputs import EngineInput
@@ -60,4 +60,5 @@ def passed(topic: str, values: Sequence[bytes], begin: int = 0, at_ms: int = _MS
 def taken(made: pa.StructArray) -> list[EngineInput]:
     """The same, as the engines take it in."""
     pairs = zip(made.field("topic").to_pylist(), made.field("value").to_pylist(), strict=True)  # no tombstone is among them
-    return [decode(PushResult, value) if topic == RESULTS else decode(InputRecord, value) for topic, value in pairs if value]
+    read = ResultReader().read
+    return [read(value) if topic == RESULTS else decode(InputRecord, value) for topic, value in pairs if value]

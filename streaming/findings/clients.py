@@ -21,7 +21,7 @@ class Variant(NamedTuple):
     """What clients with the same release of a library and the same settings have in common.
 
     Attributes:
-        settings: clients with the same settings share one object (`streaming.findings.inputs.PushReader`).
+        settings: clients with the same settings share one object (`clientscope.model.result.ResultReader`).
         clients: how many they are.
     """
 
@@ -337,7 +337,7 @@ class PushedClients:
         return worst + len(SEVERITIES) + 1 if self.is_live(push.client) else worst
 
     def _weigh(self, push: JudgedPush, by: int) -> None:
-        """Settings are the same object where they are the same text (`streaming.findings.inputs.PushReader`)."""
+        """Settings are the same object where they are the same text (`clientscope.model.result.ResultReader`)."""
         key = push.tenant, id(push.settings)
         count = self._alike.get(key, 0) + by
         if count:

@@ -23,7 +23,7 @@ from streaming.findings.clients import MOST_CLIENTS, OneApplication, PushedClien
 from streaming.findings.comparisons import Comparisons
 from streaming.findings.entry import FindingEntry, Policy
 from streaming.findings.fact_reports import FactReports
-from streaming.findings.inputs import AppendTimes, EngineInput, Erased, JudgedPush, LogPosition, PushReader
+from streaming.findings.inputs import AppendTimes, EngineInput, Erased, JudgedPush, LogPosition, judged_push
 from streaming.findings.liveness import CONNECTIONS_PER_CLIENT, Liveness
 from streaming.findings.retention import Kept
 from streaming.limits import Limit, Overflow, PassedOver
@@ -83,7 +83,6 @@ class FindingsEngine:
         self.clients = PushedClients(self._liveness, most_clients)
         self.book = Book(self.clients, policy, published)
         self.book.failed = self._finding_failed
-        self._reader = PushReader(self._liveness.known)
         self._unsearched = Overflow(SEARCHED_NAMES)
         self._conditions = conditions
         self.passed_over = PassedOver("the engine of findings", conditions)
@@ -189,7 +188,7 @@ class FindingsEngine:
             self._happened(found)
 
     def _pushed(self, result: PushResult, ordered_ms: int) -> None:
-        push = self._reader.push(result, ordered_ms)
+        push = judged_push(result, ordered_ms, self._liveness.known)
         if result.unsearched:
             self._unsearched.left_out(push.tenant)
         key = push.client

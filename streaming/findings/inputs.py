@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from operator import attrgetter, itemgetter
 from sys import intern
-from typing import Any, ClassVar, NamedTuple, TypeAlias, TypeVar
+from typing import ClassVar, NamedTuple, TypeAlias
 
 from clientscope.model.client_key import Tenant, instance_of, tenant_of
-from clientscope.model.codec import adapter
 from clientscope.model.enums import Origin, rank_of
 from clientscope.model.gauge import GatewayKey
 from clientscope.model.input import InputRecord
 from clientscope.model.principals import authenticated
 from clientscope.model.result import Compared, PushResult, Verdict
 from clientscope.model.topics import CONFIGS
-
-T = TypeVar("T")
 
 
 class There(NamedTuple):
@@ -75,7 +72,7 @@ NEVER = LogPosition.at(0)
 
 @dataclass(frozen=True, slots=True)
 class JudgedPush:
-    """One client's newest configuration.  What many have in common is shared: verdicts and settings are the same objects.
+    """One client's newest configuration.  What many have in common is shared (`clientscope.model.result.ResultReader`).
 
     Attributes:
         client: which client it is: `clientscope.model.client_key.client_key`.
@@ -85,7 +82,6 @@ class JudgedPush:
         application: `clientscope.findings.fingerprints.application_key`.
         unjudged: codes of the rules that couldn't judge it.
         written: keys of secrets that the record itself contains.
-        size: of its settings and verdicts as text.
         tenant: whose it is, for bounds.
         origin: `clientscope.model.enums.Origin`.
         client_type: a ``ClientType``; None where it isn't known.
@@ -108,10 +104,9 @@ class JudgedPush:
     software_version: str
     application: str
     verdicts: tuple[Verdict, ...]
-    unjudged: frozenset[str]
+    unjudged: tuple[str, ...]
     settings: Settings
     written: tuple[str, ...]
-    size: int
     tenant: Tenant
     origin: Origin = Origin.PUSHED
     client_type: str | None = None
@@ -123,6 +118,11 @@ class JudgedPush:
     def position(self) -> LogPosition:
         """Where its record is."""
         return LogPosition(self.appended_ms, self.partition, self.offset)
+
+    @property
+    def size(self) -> int:
+        """Of its settings and verdicts as text."""
+        return len(f"{self.settings}{self.verdicts}")
 
     @property
     def gateway_key(self) -> GatewayKey:
@@ -160,61 +160,40 @@ class JudgedPush:
         return self.there.address
 
 
-MOST_SHARED = 50_000
-"""Verdicts and settings that are held once for all pushes that have them; beyond it all begin anew, and what is in use lives on."""
+_NO_SETTINGS: Settings = {}
 
 
-class PushReader:
-    """Makes pushes of results. What is equal becomes one object, so that memory grows with a fleet's configurations.
+def judged_push(result: PushResult, ordered_ms: int = 0, known: Callable[[There], There] = lambda there: there) -> JudgedPush:
+    """What the engine keeps of a push.
 
     Args:
         known: returns equal whereabouts that are kept already, or what it was given.
     """
-
-    def __init__(self, known: Callable[[There], There] = lambda there: there) -> None:
-        self._whereabouts = known
-        self._shared: dict[Hashable, Any] = {}
-
-    def push(self, result: PushResult, ordered_ms: int = 0) -> JudgedPush:
-        """What the engine keeps of a push."""
-        rules = _RULES.dump_json(result.rules, exclude_defaults=True)
-        configuration = _CONFIGURATION.dump_json(dict(result.configuration or {}))
-        return JudgedPush(
-            client=result.client,
-            appended_ms=result.appended_ms,
-            partition=result.partition,
-            offset=result.offset,
-            there=self._whereabouts(whereabouts(result.cluster, result.principal, result.client_id, result.address)),
-            broker=result.broker,
-            gateway=intern(result.gateway),
-            epoch=result.epoch,
-            connection=result.connection,
-            principal=result.principal and intern(result.principal),
-            software_name=intern(result.software_name),
-            software_version=intern(result.software_version),
-            application=intern(result.application),
-            verdicts=self._once(rules, result.rules),
-            unjudged=self._once(result.not_evaluable, frozenset(result.not_evaluable)),
-            settings=self._once(configuration, result.configuration or {}),
-            written=result.written,
-            size=len(configuration) + len(rules),
-            tenant=intern(tenant_of(result.principal, result.address)),
-            origin=result.origin,
-            client_type=result.client_type,
-            member=result.member,
-            transactional=result.transactional,
-            ordered_ms=max(ordered_ms, result.appended_ms),
-        )
-
-    def _once(self, key: Hashable, value: T) -> T:
-        """The same object for the same key, whichever came first."""
-        if len(self._shared) > MOST_SHARED:
-            self._shared.clear()
-        shared: T = self._shared.setdefault(key, value)
-        return shared
-
-
-_RULES, _CONFIGURATION = adapter(tuple[Verdict, ...]), adapter(dict[str, Compared])
+    return JudgedPush(
+        client=result.client,
+        appended_ms=result.appended_ms,
+        partition=result.partition,
+        offset=result.offset,
+        there=known(whereabouts(result.cluster, result.principal, result.client_id, result.address)),
+        broker=result.broker,
+        gateway=intern(result.gateway),
+        epoch=result.epoch,
+        connection=result.connection,
+        principal=result.principal and intern(result.principal),
+        software_name=intern(result.software_name),
+        software_version=intern(result.software_version),
+        application=intern(result.application),
+        verdicts=result.rules,
+        unjudged=result.not_evaluable,
+        settings=_NO_SETTINGS if result.configuration is None else result.configuration,
+        written=result.written,
+        tenant=intern(tenant_of(result.principal, result.address)),
+        origin=result.origin,
+        client_type=result.client_type,
+        member=result.member,
+        transactional=result.transactional,
+        ordered_ms=max(ordered_ms, result.appended_ms),
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ from clientscope.kafka.compacted import clears_old_place
 from clientscope.kafka.reader import Batches, OffsetRange, TopicReader
 from clientscope.model.codec import decode
 from clientscope.model.input import InputRecord
-from clientscope.model.result import SOURCE_PLACE, PushResult
+from clientscope.model.result import SOURCE_PLACE, ResultReader
 from clientscope.model.topics import CONFIGS, CONNECTIONS, DECISIONS, FINDINGS, GAUGES, INPUTS, RESULTS, STATUS
 from streaming import transforms
 from streaming.checkpoints.topics_now import Offsets
@@ -90,6 +90,7 @@ class LiveQuery(Running):
 
     def __init__(self, job: JobContext) -> None:
         self._kafka = kafka = KafkaAccess.of(job.settings)
+        self._reader = ResultReader()
         self._undecodable: Counter[str] = Counter()
         self._behind: dict[str, int] = {}
         self._failure: Exception | None = None
@@ -215,7 +216,7 @@ class LiveQuery(Running):
     def _result(self, record: Any) -> EngineInput | None:
         try:
             if record.value is not None:
-                return decode(PushResult, record.value)
+                return self._reader.read(record.value)
             return None if clears_old_place(record) else _erased(record)
         except RecordError as error:
             self._passed_over(RESULTS, error)

@@ -21,7 +21,7 @@ from clientscope.model.codec import decode, encode, encode_whole
 from clientscope.model.enums import Kind, Origin
 from clientscope.model.finding import Finding
 from clientscope.model.input import InputRecord
-from clientscope.model.result import PushResult
+from clientscope.model.result import PushResult, ResultReader
 from clientscope.model.setting import Setting
 from clientscope.model.topics import CONFIGS, CONNECTIONS, RESULTS
 from clientscope.profiles import Thresholds
@@ -331,10 +331,10 @@ def _inputs(
         *((nothing, binaries(*texts)) if is_tombstone else (binaries(*texts), nothing)),
         key,
     )
-    found: list[Any] = []
+    found, reader = list[Any](), ResultReader()
     for (at_ms, _), offset, each in zip(log, range(begin, begin + number), made.to_pylist(), strict=True):
         if each["value"]:
-            found.append(decode(PushResult if each["topic"] == RESULTS else InputRecord, each["value"]))
+            found.append(reader.read(each["value"]) if each["topic"] == RESULTS else decode(InputRecord, each["value"]))
         elif each["topic"]:
             found.append(Erased(each["key"].decode(), partition, offset, at_ms))
     return found

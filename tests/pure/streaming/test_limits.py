@@ -10,7 +10,7 @@ from fleets import Fleet, left_out
 from gauge_rows import beat
 
 from clientscope import presence
-from streaming.findings import entry, inputs, problems, upgrades
+from streaming.findings import entry, problems, upgrades
 from streaming.findings import liveness as closings
 from streaming.gauges import Gauges
 from streaming.job_metrics import JobMetrics
@@ -86,15 +86,6 @@ def test_a_secret_in_many_records_is_named_in_the_newest(monkeypatch: pytest.Mon
     for number in (1, 2, 3, 3, 4):
         known.reached("gw-1", f"clientscope.configs-0@{number}")
     assert known.written_to == [f"clientscope.configs-0@{number}" for number in (2, 3, 4)]
-
-
-def test_pushes_read_the_same_whether_what_they_share_is_still_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(inputs, "MOST_SHARED", 1)
-    job = Fleet()
-    job.push(settings={"acks": "0"})
-    reader, (result,) = inputs.PushReader(), job.results()
-    first, second = reader.push(result), reader.push(result)
-    assert first == second
 
 
 def test_gauges_count_gateways_beyond_the_limit_and_say_which(monkeypatch: pytest.MonkeyPatch) -> None:
