@@ -11,7 +11,7 @@ from sys import intern
 from typing import ClassVar, NamedTuple, TypeAlias
 
 from clientscope.model.client_key import Tenant, instance_of, tenant_of
-from clientscope.model.enums import Origin, rank_of
+from clientscope.model.enums import rank_of
 from clientscope.model.gauge import GatewayKey
 from clientscope.model.input import InputRecord
 from clientscope.model.principals import authenticated
@@ -83,7 +83,7 @@ class JudgedPush:
         unjudged: codes of the rules that couldn't judge it.
         written: keys of secrets that the record itself contains.
         tenant: whose it is, for bounds.
-        origin: `clientscope.model.enums.Origin`.
+        rank: `clientscope.model.enums.rank_of` its origin.
         client_type: a ``ClientType``; None where it isn't known.
         member: its group.instance.id; None for none.
         transactional: whether it has a transactional.id.
@@ -108,7 +108,7 @@ class JudgedPush:
     settings: Settings
     written: tuple[str, ...]
     tenant: Tenant
-    origin: Origin = Origin.PUSHED
+    rank: int = 0
     client_type: str | None = None
     member: str | None = None
     transactional: bool = False
@@ -133,11 +133,6 @@ class JudgedPush:
     def instance_id(self) -> str | None:
         """Its instance id, if it has one."""
         return instance_of(self.client)
-
-    @property
-    def rank(self) -> int:
-        """`clientscope.model.enums.rank_of` its origin."""
-        return rank_of(self.origin)
 
     @property
     def names(self) -> SeenAs | None:
@@ -188,7 +183,7 @@ def judged_push(result: PushResult, ordered_ms: int = 0, known: Callable[[There]
         settings=_NO_SETTINGS if result.configuration is None else result.configuration,
         written=result.written,
         tenant=intern(tenant_of(result.principal, result.address)),
-        origin=result.origin,
+        rank=rank_of(result.origin),
         client_type=result.client_type,
         member=result.member,
         transactional=result.transactional,
