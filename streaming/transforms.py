@@ -47,34 +47,24 @@ def computed(rows: DataFrame, kept: Sequence[str], name: str, kernel: Kernel, ar
     return read.mapInArrow(call, StructType(fields))
 
 
-def pandas_column(kernel: Kernel, arrow_type: pa.DataType, *arguments: str | Column) -> Column:
-    """What the kernel computes, through pandas, of one or more columns: binary ones, and integers without null.
+def pandas_column(kernel: Kernel, arrow_type: pa.StructType, *arguments: str | Column) -> Column:
+    """A struct that the kernel computes, through pandas, of one or more columns: binary ones, and integers without null.
 
-    Flat columns stay in Arrow's memory. Nested ones become Python objects: Spark converts those an element at a time.
+    Columns stay in Arrow's memory, so none may be nested: those become Python objects, which Spark converts an element at a time.
     """
 
-    def call(*columns: pd.Series) -> pd.Series:
-        return pd.Series(_in_pandas(kernel(*map(_in_arrow, columns))), copy=False)
-
-    def call_for_struct(*columns: pd.Series) -> pd.DataFrame:
+    def call(*columns: pd.Series) -> pd.DataFrame:
         result = kernel(*map(_in_arrow, columns))
-        return pd.DataFrame({field.name: _in_pandas(result.field(field.name)) for field in result.type}, copy=False)
+        # Arrays rather than series, since each series of a frame makes an index, and copies.
+        return pd.DataFrame({field.name: pd.arrays.ArrowExtensionArray(result.field(field.name)) for field in result.type}, copy=False)
 
-    function = call_for_struct if pa.types.is_struct(arrow_type) else call
     # Declared non-deterministic: the optimiser would otherwise push a filter on the result below, and call the kernel twice.
-    return pandas_udf(function, from_arrow_type(arrow_type)).asNondeterministic()(*arguments)
+    return pandas_udf(call, from_arrow_type(arrow_type)).asNondeterministic()(*arguments)
 
 
 def _in_arrow(values: pd.Series) -> pa.Array:
     """Typed, so that no type is inferred from the values: a column of objects is binary."""
     return pa.array(values, pa.binary() if values.dtype == object else None)
-
-
-def _in_pandas(column: pa.Array) -> pd.arrays.ArrowExtensionArray | pd.Series:
-    """Arrays rather than series, since each series of a frame makes an index, and copies."""
-    if pa.types.is_nested(column.type):
-        return pd.Series(column.to_pylist(), dtype=object)
-    return pd.arrays.ArrowExtensionArray(column)
 
 
 def live(records: DataFrame, digest_key: DigestKey | None, thresholds: Thresholds | None = None) -> DataFrame:
