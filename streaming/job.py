@@ -7,6 +7,7 @@ import os
 import threading
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -33,7 +34,6 @@ from clientscope.local.java import java
 from clientscope.local.process import StopRequest, children_ignore_sigterm
 from clientscope.model.topics import FINDINGS, GAUGES, JOB, QUARANTINE, STATUS
 from clientscope.profiles import owners, rules_file
-from clientscope.profiles.owners import Owners
 from clientscope.profiles.rules_file import RulesFile
 from clientscope.status_writer import StatusWriter
 from sinks.history.recorder import Recorder
@@ -87,13 +87,22 @@ def run(settings: StreamSettings) -> None:
         ClientscopeError: the live queries don't start.
     """
     with StopRequest().installed(_STOP_LIMIT_S) as stop:
-        _run(settings, stop)
+        try:
+            with ExitStack() as opened:
+                _run(settings, stop, opened)
+        except Replaced as replaced:
+            # Not an error, after which a service manager would start this one again, and end the newer one.
+            log.warning("%s; %s", replaced, replaced.hint)
 
 
-def _run(settings: StreamSettings, stop: StopRequest) -> None:
+def _run(settings: StreamSettings, stop: StopRequest, opened: ExitStack) -> None:
+    """
+    Args:
+        opened: closes in reverse order what is opened here.
+    """
     digest_key = DigestKey.read(settings.digest_key_file) if settings.digest_key_file else None
     rules = rules_file.read(settings.rules_file, LIMITS) if settings.rules_file else RulesFile()
-    owned = owners.read_if_given(settings.owners)
+    policy = Policy(owners.read_if_given(settings.owners), rules.suppressions)
     if warning := untested(pyspark.__version__):
         log.warning("%s", warning)
     if not submitted():
@@ -110,17 +119,55 @@ def _run(settings: StreamSettings, stop: StopRequest) -> None:
         topic = JobTopic(kafka)
     except (KafkaError, TimeoutError) as error:
         raise no_broker(kafka, error) from None
+    opened.callback(topic.stop)
+    folder = Path(opened.enter_context(_folder(settings.checkpoint_dir)))
+    checkpoints = Checkpoints(topic, kafka, folder, settings.history_dir, partial(report_lost, conditions), pyspark.__version__)
+    spark = _session(settings, kafka)
+    opened.callback(spark.stop)
+    workers = threading.Thread(target=start_workers, args=(spark,), name="start-workers", daemon=True)
+    workers.start()
+    opened.callback(workers.join, _WORKERS_S)  # the JVM writes errors of a task that is cut off
+    # Only now that Spark runs: one that can't start must not end another.
+    if stop.wait(0) or stop.wait(_taken_over(topic, kafka)):
+        return
+    job = _made(JobContext(spark, settings, digest_key, rules.thresholds, policy, conditions, FactReports(), checkpoints), kafka)
+    opened.callback(job.serve(settings.metrics_listen))
+    status = StatusWriter(kafka, "clientscope-stream", JobStatus(job.supervisor.watched, job.metrics).now)
+    recorder = Recorder(kafka, settings.history_dir, max(1, min(60, int(settings.history_interval_seconds))))
+    for each in (status, recorder):
+        each.start()
+        opened.callback(each.stop)
+    opened.callback(job.supervisor.stop)
     try:
-        with _folder(settings.checkpoint_dir) as folder:
-            checkpoints = Checkpoints(
-                topic, kafka, Path(folder), settings.history_dir, partial(report_lost, conditions), pyspark.__version__
-            )
-            _run_on(checkpoints, settings, digest_key, rules, owned, conditions, kafka, stop)
-    except Replaced as replaced:
-        # Not an error, after which a service manager would start this one again, and end the newer one.
-        log.warning("%s; %s", replaced, replaced.hint)
-    finally:
-        topic.stop()
+        job.await_first_batches(stop)
+        settle()
+        print(f"clientscope stream: ready, {sum(each.well for each in job.supervisor.watched)} queries", flush=True)
+        while not stop.wait(_WATCH_S):
+            job.look()
+        job.stop()
+    except Replaced:
+        job.stop(_REPLACED_S)
+        raise
+
+
+def _session(settings: StreamSettings, kafka: KafkaAccess) -> SparkSession:
+    if submitted():
+        return session(settings)
+    os.environ.update(kafka.java_environment())  # the JVM inherits it; an option would be shown in plans and logs
+    with children_ignore_sigterm():  # the JVM has to outlive the queries' last batches, and ends with this process
+        return session(settings, jars(installed().jars))
+
+
+def _made(context: JobContext, kafka: KafkaAccess) -> _Job:
+    try:
+        return _Job(context, kafka)
+    except (KafkaError, TimeoutError) as error:
+        raise no_broker(kafka, error) from None
+    except PySparkException as error:
+        said = str(error).strip().splitlines()
+        raise ClientscopeError(
+            f"a query can't be started: {said[0][:500] if said else type(error).__name__}", "see the log above"
+        ) from None
 
 
 def _folder(parent: Path) -> TemporaryDirectory[str]:
@@ -137,62 +184,6 @@ def _folder(parent: Path) -> TemporaryDirectory[str]:
         raise SettingsError(f"--checkpoint-dir: {parent} can't be written: {error.strerror}", hint) from None
 
 
-def _run_on(
-    checkpoints: Checkpoints,
-    settings: StreamSettings,
-    digest_key: DigestKey | None,
-    rules: RulesFile,
-    owned: Owners,
-    conditions: Conditions,
-    kafka: KafkaAccess,
-    stop: StopRequest,
-) -> None:
-    if submitted():
-        spark = session(settings)
-    else:
-        os.environ.update(kafka.java_environment())  # the JVM inherits it; an option would be shown in plans and logs
-        with children_ignore_sigterm():  # the JVM has to outlive the queries' last batches, and ends with this process
-            spark = session(settings, jars(installed().jars))
-    workers = threading.Thread(target=start_workers, args=(spark,), name="start-workers", daemon=True)
-    workers.start()
-    try:
-        # Only now that Spark runs: one that can't start must not end another.
-        if stop.wait(0) or stop.wait(_taken_over(checkpoints.topic, kafka)):
-            return
-        try:
-            job = _Job(spark, settings, digest_key, rules, owned, checkpoints, conditions)
-        except (KafkaError, TimeoutError) as error:
-            raise no_broker(kafka, error) from None
-        except PySparkException as error:
-            said = str(error).strip().splitlines()
-            raise ClientscopeError(
-                f"a query can't be started: {said[0][:500] if said else type(error).__name__}", "see the log above"
-            ) from None
-        stop_pages = job.serve(settings.metrics_listen)
-        recorder = Recorder(kafka, settings.history_dir, max(1, min(60, int(settings.history_interval_seconds))))
-        status = StatusWriter(kafka, "clientscope-stream", JobStatus(job.supervisor.watched, job.metrics).now)
-        status.start()
-        recorder.start()
-        try:
-            job.await_first_batches(stop)
-            settle()
-            print(f"clientscope stream: ready, {sum(each.well for each in job.supervisor.watched)} queries", flush=True)
-            while not stop.wait(_WATCH_S):
-                job.look()
-            job.stop()
-        except Replaced:
-            job.stop(_REPLACED_S)
-            raise
-        finally:
-            job.supervisor.stop()
-            recorder.stop()
-            status.stop()
-            stop_pages()
-    finally:
-        workers.join(_WORKERS_S)  # the JVM writes errors of a task that is cut off
-        spark.stop()
-
-
 def _taken_over(topic: JobTopic, kafka: KafkaAccess) -> float:
     """Seconds to wait for the job before, which stops its queries."""
     try:
@@ -206,29 +197,26 @@ def _taken_over(topic: JobTopic, kafka: KafkaAccess) -> float:
 class _Job:
     """All queries, their metrics and their status."""
 
-    def __init__(
-        self,
-        spark: SparkSession,
-        settings: StreamSettings,
-        digest_key: DigestKey | None,
-        rules: RulesFile,
-        owned: Owners,
-        checkpoints: Checkpoints,
-        conditions: Conditions,
-    ) -> None:
+    def __init__(self, context: JobContext, kafka: KafkaAccess) -> None:
+        settings, spark = context.settings, context.spark
         self.metrics = JobMetrics()
-        self._quality = Quality(settings.history_dir, conditions, self.metrics.registry) if settings.quality == "on" else None
-        policy = Policy(owned, rules.suppressions)
-        context = JobContext(spark, settings, digest_key, rules.thresholds, policy, conditions, FactReports(), checkpoints)
+        self._conditions, self._checkpoints = context.conditions, context.checkpoints
+        self._quality = Quality(settings.history_dir, self._conditions, self.metrics.registry) if settings.quality == "on" else None
         queries = wanted(settings)
         BatchReports(spark, queries, self._finished).listen()
-        self._conditions, self._checkpoints = conditions, checkpoints
         self._jvm_memory = memory_bean(spark)
         steps = {name: partial(query.step, context) for name, query in queries.items()}
-        fatal = FatalRecords(spark, KafkaAccess.of(settings), checkpoints, digest_key, steps, self._crashed)
+        fatal = FatalRecords(spark, kafka, self._checkpoints, context.digest_key, steps, self._crashed)
         starts = {name: partial(query.start, context) for name, query in queries.items()}
         self.supervisor = Supervisor(
-            starts, _LIVE, checkpoints, conditions, self.metrics, fatal.search, self._report, settings.history_interval_seconds
+            starts,
+            _LIVE,
+            self._checkpoints,
+            self._conditions,
+            self.metrics,
+            fatal.search,
+            self._report,
+            settings.history_interval_seconds,
         )
         self._looked_s = time.monotonic()
         self._reported_s = 0.0
