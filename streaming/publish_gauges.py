@@ -20,7 +20,7 @@ from clientscope.clock import now_ms
 from clientscope.findings.conditions import Conditions, lost_gateway
 from clientscope.kafka.access import KafkaAccess
 from clientscope.kafka.compacted import read_compacted
-from clientscope.kafka.writer import TopicWriter, partition_of
+from clientscope.kafka.writer import TopicWriter
 from clientscope.model.input import InputRecord
 from clientscope.model.topics import CONNECTIONS, GAUGES
 from streaming.gauges import Changes, Gauges, ReadClock
@@ -56,21 +56,22 @@ class GaugesPublisher:
         self._conditions = conditions
         self._passed_over = PassedOver("the engine of gauges", conditions)
         self._lock = threading.Lock()
-        self._expired: tuple[float, dict[int, float]] = (0.0, {})
         self._unwritten: Changes = {}
-        self._clock = ReadClock()
+        now = time.monotonic()
+        self._clock = ReadClock(now)
+        self._expired = now
         self._writer = TopicWriter(kafka, GAUGES)
         try:
-            self._gauges = Gauges(read_compacted(kafka, GAUGES), 0.0, self._lost, partition_of, self._failed)
+            self._gauges = Gauges(read_compacted(kafka, GAUGES), now, self._lost, self._failed)
         except Exception:
             self._writer.close()
             raise
 
     def take(self, inputs: Sequence[InputRecord]) -> None:
         """Takes in what is new, and writes what follows."""
-        at = time.monotonic()
+        now = time.monotonic()
         with self._lock:
-            self._publish(self._gauges.apply(inputs, self._clock.now(at), partial(self._clock.appended, at=at)))
+            self._publish(self._gauges.apply(inputs, now, partial(self._clock.appended, now=now)))
             self._clock.applied(inputs)
             self._expire()
 
@@ -86,8 +87,8 @@ class GaugesPublisher:
                 self._clock.missed()
                 return
             ends = {place.partition: end for place, end in asked.ends.items() if place.topic == CONNECTIONS}
-            self._clock.looked(ends, asked.before, asked.after)
             self._clock.read(read_to)
+            self._clock.looked(ends, asked.before, asked.after)
             self._expire()
             self._publish({})
 
@@ -99,7 +100,7 @@ class GaugesPublisher:
             rows, size_bytes = self._gauges.size()
             metrics.set("state_rows", rows, "live")
             metrics.set("state_bytes", size_bytes, "live")
-            metrics.set("silence_paused", self._clock.waits)
+            metrics.set("silence_paused", self._clock.waits(time.monotonic()))
             metrics.limits(self._gauges.limits)
             for overflow in self._gauges.limits:
                 if (condition := overflow.condition(now_ms())) is not None:
@@ -110,10 +111,9 @@ class GaugesPublisher:
         self._writer.close()
 
     def _expire(self) -> None:
-        read_to = self._clock.read_to()
-        if read_to != self._expired:  # where thousands of gateways are known, looking at all takes milliseconds
-            self._expired = read_to
-            self._publish(self._gauges.expire(*read_to, self._clock.returned))
+        if self._clock.read_to != self._expired:  # where thousands of gateways are known, looking at all takes milliseconds
+            self._expired = self._clock.read_to
+            self._publish(self._gauges.expire(self._expired, self._clock.returned))
 
     def _lost(self, cluster: str, broker: int, gateway: str) -> None:
         host = self._gauges.host(cluster, broker, gateway)

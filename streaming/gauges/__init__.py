@@ -12,8 +12,7 @@ from __future__ import annotations
 import json
 import logging
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from clientscope.errors import RecordError
@@ -52,14 +51,12 @@ _KEY: Any = GatewayKey | SeriesKey
 
 
 class Gauges:
-    """What is known of all gateways.  Without I/O; times are seconds of a clock that never goes back, as `ReadClock` has it.
+    """What is known of all gateways.  Without I/O; times are seconds of a clock that never goes back.
 
     Args:
         published: the topic's newest values by key, as ``clientscope.kafka.compacted.read_compacted`` returns them.
         now: when that was; the gateways found there get the benefit of the doubt from then on.
         lost: called with the cluster, broker and id of each gateway that is lost.
-        home: in which of the topic's partitions a producer puts a gateway's next record, by the gateway's id. Once the topic has more
-            partitions, that is another one than before. None where it has one.
         failed: called with a record of a batch in which what a gateway said can't be taken in; the gateway's next heartbeat has all counts
             again. None raises the error.
     """
@@ -69,10 +66,9 @@ class Gauges:
         published: Mapping[str, bytes],
         now: float,
         lost: Callable[[str, int, str], None] = lambda *_: None,
-        home: Callable[[bytes, Sequence[int]], int] | None = None,
         failed: Callable[[InputRecord, Exception], None] | None = None,
     ) -> None:
-        self._lost, self._home, self._failed = lost, home, failed
+        self._lost, self._failed = lost, failed
         self._gateways: dict[GatewayKey, GatewaySeries] = {}
         self._full, self._series_full = Overflow(GATEWAYS), Overflow(SERIES)
         self._presence: Presence[None] = Presence(no_room=lambda key: self._full.exceeded(gateway_subject(*key)[:200]))
@@ -127,29 +123,25 @@ class Gauges:
                 self._failed(of_gateway[0], error)
         return changes
 
-    def expire(self, read_to: float, of_partition: Mapping[int, float] = MappingProxyType({}), returned: float = -math.inf) -> Changes:
+    def expire(self, read_to: float, returned: float = -math.inf) -> Changes:
         """Takes away the series of gateways that have been silent for too long, as far as the topic has been read.
 
         Args:
             read_to: up to when all partitions have been read.
-            of_partition: up to when each has been read; where it is empty, all as far.
-            returned: when Kafka was back; a gateway not heard from since has `RETURN_S` from then on.
+            returned: when Kafka was back; a gateway not heard from since has its time, and at least `RETURN_S`, from then on.
         """
         changes: Changes = {}
         for key, process in self._presence.processes.items():
             if process.gone_ms is not None:
                 continue
-            gateway, due, heard_at = self._gateways[key], process.due_ms() / 1000, process.heard_ms / 1000
+            due, heard_at = process.due_ms() / 1000, process.heard_ms / 1000
             if heard_at <= returned:
-                due = max(due, returned + RETURN_S)
-            until = read_to if gateway.partition is None else of_partition.get(gateway.partition, read_to)
-            if until > due and of_partition and self._home is not None:
-                until = min(until, of_partition[self._home(key[2].encode("utf-8", "replace"), sorted(of_partition))])
-            if until > due:
-                log.warning("gateway %s is lost: no heartbeat for %.0f s", json.dumps(key), until - heard_at)
-                self._presence.lose(process, 1000 * until)
+                due = returned + max(due - heard_at, RETURN_S)
+            if read_to > due:
+                log.warning("gateway %s is lost: no heartbeat for %.0f s", json.dumps(key), read_to - heard_at)
+                self._presence.lose(process, 1000 * read_to)
                 self._lost(*key)
-                changes |= gateway.changes()
+                changes |= self._gateways[key].changes()
         self._presence.forget(1000 * read_to)
         if len(self._gateways) > len(self._presence.processes):
             self._gateways = {key: self._gateways[key] for key in self._presence.processes}

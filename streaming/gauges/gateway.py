@@ -55,9 +55,6 @@ class GatewaySeries:
 
     Args:
         no_room: called with each count of a series for which there is no room.
-
-    Attributes:
-        partition: of its last heartbeat; None before the first.
     """
 
     def __init__(self, presence: Presence[None], process: GatewayProcess[None], no_room: Callable[[], None]) -> None:
@@ -69,7 +66,6 @@ class GatewaySeries:
 
     def _begin(self, process: GatewayProcess[None]) -> None:
         self._process = process
-        self.partition: int | None = None
         self.series = SeriesTable()
         self._rate = ConnectionRate()
         self._row: GatewayGauge | None = None
@@ -141,7 +137,6 @@ class GatewaySeries:
             self.series.complete(record.sequence + 1, record.sequence + 1)
             return
         if is_newest:
-            self.partition = each.partition
             self._row = self._gauge(record, each.appended_ms)
         if first < self.series.floor:
             return

@@ -129,8 +129,14 @@ def test_a_silent_gateway_is_lost_after_three_intervals_and_comes_back(gauges: G
 )
 def test_a_gateway_has_time_to_return_where_kafka_was_away(gauges: Gauges, returned_s: float, gone_s: float) -> None:
     gauges.apply(heartbeat(1, {"java": 1}), now=100)
-    assert gauges.expire(gone_s, {}, returned_s) == {}
-    assert changed(gauges.expire(gone_s + 0.1, {}, returned_s)) == {"java": None}
+    assert gauges.expire(gone_s, returned_s) == {}
+    assert changed(gauges.expire(gone_s + 0.1, returned_s)) == {"java": None}
+
+
+def test_a_slow_gateway_has_three_of_its_intervals_to_return(gauges: Gauges) -> None:
+    gauges.apply(heartbeat(1, {"java": 1}, interval_ms=60_000), now=100)
+    assert gauges.expire(380, returned=200) == {}
+    assert changed(gauges.expire(380.1, returned=200)) == {"java": None}
 
 
 @pytest.mark.parametrize(
@@ -171,10 +177,10 @@ def test_an_older_append_time_does_not_make_a_gateway_silent_for_longer(gauges: 
     assert changed(gauges.expire(heard_at + 15.1)) == {"java": None}
 
 
-def test_a_gateway_without_a_heartbeat_is_silent_as_far_as_all_partitions_were_read(gauges: Gauges) -> None:
+def test_a_gateway_without_a_heartbeat_is_lost_too(gauges: Gauges) -> None:
     gauges.apply([series(JAVA, 0, 1)], now=0)
-    assert changed(gauges.expire(90, {0: 1000.0})) == {}
-    assert changed(gauges.expire(90.1, {0: 90.1})) == {"java": None}
+    assert gauges.expire(90) == {}
+    assert changed(gauges.expire(90.1)) == {"java": None}
 
 
 def test_a_gateways_own_row(gauges: Gauges) -> None:
