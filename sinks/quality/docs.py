@@ -2,7 +2,7 @@
 `sinks.quality.validation` is.
 
 The library's own site builder would load styles and scripts from five hosts, and lists results by script alone.  So its renderers
-make each page, `sinks.quality.pages` takes out what comes from elsewhere, and a plain list links the pages.
+make each page, `sinks.quality.pages` keeps what doesn't come from elsewhere, and a plain list links the pages.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from great_expectations.core.run_identifier import RunIdentifier
 from great_expectations.render.renderer.page_renderer import ExpectationSuitePageRenderer, ValidationResultsPageRenderer
 from great_expectations.render.view import DefaultJinjaPageView
 
-from sinks.quality.pages import BACK, INDEX, without_elsewhere
+from sinks.quality.pages import INDEX, page, without_elsewhere
 from sinks.quality.suites import SUITES
 
 EVERY_S = 300.0
@@ -76,8 +76,9 @@ class DataDocs:
         time = datetime.fromtimestamp(at_s, UTC)
         at = time.strftime("%Y%m%dT%H%M%SZ")
         result.meta["run_id"] = RunIdentifier(run_name="sample", run_time=time)  # the page's heading
-        self._write(f"{suite.name}-{at}-{'passed' if success else 'failed'}.html", _page(ValidationResultsPageRenderer(), result))
-        self._write(f"{suite.name}.html", _page(ExpectationSuitePageRenderer(), suite))
+        name = f"{suite.name}-{at}-{'passed' if success else 'failed'}.html"
+        self._replace(name, _page(f"{suite.name}, {_shown(at)}", ValidationResultsPageRenderer(), result))
+        self._replace(f"{suite.name}.html", _page(suite.name, ExpectationSuitePageRenderer(), suite))
         results = self._results()
         newest = {each for topic in SUITES for each in [one for one in results if one.topic == topic][:MOST_RESULTS]}
         kept = [each for each in results if each in newest]
@@ -93,17 +94,14 @@ class DataDocs:
         results = [_Result(each[0], each["topic"], each["at"], each["outcome"]) for each in found]
         return sorted(results, key=lambda one: one.at, reverse=True)
 
-    def _write(self, name: str, page: str) -> None:
-        self._replace(name, without_elsewhere(page))
-
     def _replace(self, name: str, text: str) -> None:
         unfinished = self._folder / f".{name}.tmp"
         unfinished.write_text(text, "utf-8")
         unfinished.replace(self._folder / name)
 
 
-def _page(renderer: Any, of: Any) -> str:
-    return str(DefaultJinjaPageView().render(renderer.render(of)))
+def _page(title: str, renderer: Any, of: Any) -> str:
+    return page(title, without_elsewhere(str(DefaultJinjaPageView().render(renderer.render(of)))))
 
 
 def _index(results: Iterable[_Result]) -> str:
@@ -112,14 +110,13 @@ def _index(results: Iterable[_Result]) -> str:
         f'<td><a href="{html.escape(each.topic)}.html">{html.escape(each.topic)}</a></td></tr>'
         for each in results
     )
-    return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>Data quality</title></head><body>{BACK}<h1>Data quality</h1>"
-        "<p>Samples of the records that were decoded, against what is expected of them. Each line is one sample; of five minutes the last, "
-        "or the last that failed.</p>"
+    return page(
+        "Data quality",
+        "<h1>Data quality</h1><p>Samples of the records that were decoded, against what is expected of them. Each line is one sample; of "
+        "five minutes the last, or the last that failed.</p>"
         "<table><thead><tr><th>Outcome</th><th>Time, UTC</th><th>Expectations</th></tr></thead>"
         f"<tbody>{rows}</tbody></table>"
-        "<p>Rendered by Great Expectations. Values are in none of it: what is validated are lengths, codes and counts.</p></body></html>"
+        "<p>Rendered by Great Expectations. Values are in none of it: what is validated are lengths, codes and counts.</p>",
     )
 
 

@@ -12,8 +12,4 @@ def test_pages_are_cleaned_of_whatever_could_act() -> None:
         '<a href="javascript:c()">one</a><a href="//e.x">two</a><a href="../../index.html" style="d">three</a><img src="https://e.x/i">'
         '<form action="/x"><p>lost</p></form><p class="k" data-x="1">kept &lt;b&gt;</p><svg><a>x</a></svg><br></body></html>'
     )
-    assert without_elsewhere(page) == (
-        '<!doctype html><html lang="en"><head><title>t</title><style> a > b { background:  }</style></head><body>'
-        '<p class="back"><a href="../">Back to clientscope</a></p><a>one</a><a>two</a><a href="index.html">three</a>'
-        '<p class="k">kept &lt;b&gt;</p><br></body></html>'
-    )
+    assert without_elsewhere(page) == ('<a>one</a><a>two</a><a href="index.html">three</a><p class="k">kept &lt;b&gt;</p><br>')
