@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 
 from clientscope.catalog.dialects import dialect as dialect_of
@@ -11,7 +11,7 @@ from clientscope.commands.lint import credentials, shown
 from clientscope.commands.lint.findings import Happened, Instance, Read
 from clientscope.commands.lint.judging import Subject
 from clientscope.commands.lint.placed import Placed, Region
-from clientscope.logs.client_logs import JavaLogs, LibrdkafkaLogs, LoggedSetting, LoggedStart, texts
+from clientscope.logs.client_logs import JavaLogs, LibrdkafkaLogs, LoggedStart, texts
 from clientscope.logs.events import EventLog
 from clientscope.profiles.client_patterns import PatternSubject
 from udfs.kernels.applications import application_of
@@ -38,7 +38,7 @@ def clients(lines: Iterable[str], events: EventLog | None = None) -> Iterator[Lo
         yield from reader.end()
 
 
-def reads(path: str, lines: Iterable[str], principal: str | None) -> list[Read]:
+def reads(path: str, lines: Iterable[str]) -> list[Read]:
     """What is to be judged: each different configuration once, at its last start; nothing where there is none, nor a credential."""
     # A log can most easily be made to hold clients that aren't whole, so they take no room from the others.
     different: dict[bool, dict[tuple[object, ...], tuple[LoggedStart, int]]] = {True: {}, False: {}}
@@ -59,68 +59,69 @@ def reads(path: str, lines: Iterable[str], principal: str | None) -> list[Read]:
             left_out += 1
     found = [*different[True].values(), *different[False].values()]
     settled = {setting.line for client, _ in found for setting in client.settings.values()}
-    loose, subjects = credentials.subjects((each for each in search.found if each.line not in settled), principal)
-    made = [_read(path, client, starts, principal) for client, starts in found]
+    loose = [*credentials.subjects(each for each in search.found if each.line not in settled)]
+    made = [_read(path, client, starts) for client, starts in found]
     if loose:
         notes = ((1, f"{credentials.ALONE}: lines that log no client's settings"),)
-        made.append(Read(path, loose, subjects, notes, principal=principal))
-    _add_events(made, path, events, principal)
+        made.append(Read(path, loose, notes))
+    _add_events(made, path, events)
     left_out += events.left_out
     if left_out:
         made[-1] = replace(made[-1], notes=(*made[-1].notes, (1, f"{left_out:,} clients not judged: too many configurations")))
     return made
 
 
-def _add_events(made: list[Read], path: str, events: EventLog, principal: str | None) -> None:
+def _add_events(made: list[Read], path: str, events: EventLog) -> None:
     """Adds each event to the settings of its application, or else as a client of its own."""
-    named = ((read.settings["client.id"].value if "client.id" in read.settings else "", at) for at, read in enumerate(made))
+    named = (
+        (subject.places["client.id"].value, at)
+        for at, read in enumerate(made)
+        for subject in read.subjects
+        if "client.id" in subject.places
+    )
     of = {application_of(client_id): at for client_id, at in named if client_id}
     for (kind, client_id, group), line in events.found.items():
         name = application_of(client_id)
         if name not in of:
             of[name] = len(made)
-            who = PatternSubject(principal, group or None, client_id or None, path)
+            who = PatternSubject(None, group or None, client_id or None, path)
             instance = Instance(shown.client_name(client_id), "unknown", line, 1)
-            made.append(Read(path, {}, (), (), instance, principal, client=who))
+            made.append(Read(path, (), (), instance, client=who))
         at = of[name]
         made[at] = replace(made[at], happened=(*made[at].happened, Happened(kind, line)))
 
 
-def given(client: LoggedStart) -> dict[str, LoggedSetting]:
+def given(client: LoggedStart) -> Collection[str]:
     """Settings that differ from what the library would have without them.  Java logs all, so the rest is as good as not set."""
     values = {key: setting.value for key, setting in client.settings.items() if setting.value is not None}
-    if client.dialect == "java" and client.client_type is not None:
-        dialect = dialect_of("java")
-        defaults = dialect.defaults_of(client.client_type, client.version)
-        written = {key: dialect.kafka_value(key, key, value) for key, value in values.items()}
-        settled = dialect.settle(client.client_type, {**defaults, **written}, (), dialect.release_of(client.version))
-        values = {key: value for key, value in written.items() if value not in (defaults.get(key), settled.get(key))}
-    return {key: client.settings[key] for key in values}
+    if client.dialect != "java" or client.client_type is None:
+        return values
+    dialect = dialect_of("java")
+    defaults = dialect.defaults_of(client.client_type, client.version)
+    written = {key: dialect.kafka_value(key, key, value) for key, value in values.items()}
+    settled = dialect.settle(client.client_type, {**defaults, **written}, (), dialect.release_of(client.version))
+    return {key for key, value in written.items() if value not in (defaults.get(key), settled.get(key))}
 
 
-def _read(path: str, client: LoggedStart, starts: int, principal: str | None) -> Read:
+def _read(path: str, client: LoggedStart, starts: int) -> Read:
     dialect = dialect_of(client.dialect)
-    who = dialect, client.version, client.client_type, principal
     was_given = given(client)
-    logged = {key: (setting, setting.value) for key, setting in client.settings.items() if setting.value is not None}
+    places = {
+        key: Placed(
+            key, setting.value, Region(setting.line, setting.column, setting.line, setting.column + len(setting.value)),
+            f"{key} = {setting.value}", setting.line, is_default=key not in was_given,
+        )
+        for key, setting in client.settings.items()
+        if setting.value is not None
+    }  # fmt: skip
     # Applications give their clients settings of plug-ins, and Connect its own, so only what is close to one of the client's counts.
     release = dialect.release_of(client.version)
-    unused = {name: line for name, line in client.unused.items() if judge(dialect, release, client.client_type, name).instead}
-    values = {key: value for key, (_, value) in logged.items()} | dict.fromkeys(unused, "")
+    for name, line in client.unused.items():
+        if judge(dialect, release, client.client_type, name).instead:
+            places[name] = Placed(name, "", Region(line, 1, line, 1), "", line)
     # Of an incomplete client, or a worker, only the logged settings are known; the rules take them as settings under a prefix.
-    subject = (
-        Subject({key: value for key, value in values.items() if key in was_given or key in unused}, *who)
-        if client.whole and not client.role
-        else Subject(values, *who, {key: key for key in values}, observed=bool(client.settings))
-    )
-    placed = {
-        key: Placed(
-            key, value, Region(setting.line, setting.column, setting.line, setting.column + len(value)), f"{key} = {value}", setting.line,
-            is_default=key not in was_given,
-        )
-        for key, (setting, value) in logged.items()
-    }  # fmt: skip
-    placed |= {name: Placed(name, "", Region(line, 1, line, 1), "", line) for name, line in unused.items()}
+    complete = client.whole and not client.role
+    subject = Subject(places, dialect, client.version, client.client_type, complete, observed=not complete and bool(client.settings))
     notes = []
     if client.contradicted:
         names = ", ".join(shown.key(key) for key in sorted(client.contradicted)[:3])
@@ -131,4 +132,4 @@ def _read(path: str, client: LoggedStart, starts: int, principal: str | None) ->
     named = next((client.settings[key].value for key in naming if key in client.settings), "")
     name = f"{client.role} {named or ''}".strip()
     instance = Instance(shown.client_name(name), shown.plain(client.version), client.line, starts)
-    return Read(path, placed, (subject,), tuple(notes), instance, principal)
+    return Read(path, (subject,), tuple(notes), instance)

@@ -360,15 +360,10 @@ def _placed(name: str, value: str, line: int, start: int) -> Placed:
     return Placed(name, value, Region(line, start + 1, line, start + 1 + len(value)), "", line)
 
 
-def subjects(found: Iterable[Placed], principal: str | None) -> tuple[dict[str, Placed], tuple[Subject, ...]]:
-    """What is to be judged of credentials that are no client's settings: their places by a name of their own each, and each by itself."""
-    settings: dict[str, Placed] = {}
-    made = []
+def subjects(found: Iterable[Placed]) -> Iterator[Subject]:
+    """What is to be judged of credentials that are no client's settings: each by itself, by a name of its own."""
     of_name: Counter[str] = Counter()
     for each in found:
         of_name[each.name] += 1
         own = f"{each.name}#{of_name[each.name]}"
-        settings[own] = each
-        value = {each.name: each.value or ""}
-        made.append(Subject(value, JAVA, "unknown", None, principal, {each.name: own}, observed=True, loose=True))
-    return settings, tuple(made)
+        yield Subject({each.name: each}, JAVA, "unknown", None, complete=False, observed=True, loose=own)

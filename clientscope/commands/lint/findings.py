@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Any, NamedTuple
 
-from clientscope.catalog.configs import ClientType
 from clientscope.catalog.sensitive_values import judge_value
 from clientscope.catalog.value_states import ValueState
 from clientscope.commands.lint import credentials, shown
@@ -247,7 +246,6 @@ class Read:
     """A file that was read, before it is judged.
 
     Attributes:
-        settings: what counts of each name, that is the last.
         principal: that the client authenticates as; None where it isn't known.
         ignored: by comments in it.
         client: whose it is, where no setting says it.
@@ -255,25 +253,13 @@ class Read:
     """
 
     path: str
-    settings: Mapping[str, Placed]
-    subjects: tuple[Subject, ...]
+    subjects: Sequence[Subject]
     notes: tuple[tuple[int, str], ...]
     instance: Instance | None = None
     principal: str | None = None
     ignored: tuple[Ignored, ...] = ()
     client: PatternSubject | None = None
     happened: tuple[Happened, ...] = ()
-
-    def placed(self, key: str, subject: Subject) -> Placed | None:
-        """The place of a setting of one of the subjects, by the name in the file or Kafka's; the last one counts."""
-        if subject.prefixed is not None:
-            return self.settings.get(subject.prefixed.get(key, ""))
-        if key in subject.settings:
-            return self.settings[key]
-        if self.instance and key in self.settings:  # a default that the client logged
-            return self.settings[key]
-        names = [name for name in subject.settings if subject.dialect.kafka_name(name, subject.client_type or ClientType.ADMIN) == key]
-        return self.settings[names[-1]] if names else None
 
 
 @dataclass(frozen=True)
@@ -295,7 +281,7 @@ def report(read: Read, judged: Sequence[Sequence[Verdict]], rules: Mapping[str, 
     application = of_client(client.client_id)
     outcomes: dict[str, str] = {}
     found: dict[tuple[str, str], FileFinding] = {}
-    shared = Counter(subject.prefixed is None for subject in read.subjects)[True] > 1
+    shared = sum(subject.complete for subject in read.subjects) > 1
     who = application_key(client.principal, application, client.group, client.path)
     of = Application(principal=client.principal, client_id=application, group=client.group)
     owner = decisions.owners.of(client)
@@ -319,7 +305,7 @@ def report(read: Read, judged: Sequence[Sequence[Verdict]], rules: Mapping[str, 
 
     for subject, verdicts in zip(read.subjects, judged, strict=True):
         for verdict in verdicts:
-            if shared and subject.prefixed is None and verdict.code == OF_ONE_CLIENT:
+            if shared and subject.complete and verdict.code == OF_ONE_CLIENT:
                 continue
             outcomes[verdict.code] = _worse(outcomes.get(verdict.code), verdict.outcome)
             if verdict.outcome != "fired":
@@ -327,8 +313,8 @@ def report(read: Read, judged: Sequence[Sequence[Verdict]], rules: Mapping[str, 
             rule = rules[verdict.code]
             for about in _each(rule, verdict):
                 key = rule.keys[0] if rule.keys and not rule.is_leak else about[0].key if about else ""
-                if subject.prefixed is not None:  # one file has settings of several clients
-                    key = next((subject.prefixed[each.key] for each in about if each.key in subject.prefixed), key)
+                if not subject.complete:  # one file has settings of several clients
+                    key = subject.loose or next((placed.name for each in about if (placed := subject.placed(each.key))), key)
                 take(rule, key, _said(read, subject, rule, verdict, about))
     for kind, line, about_it in read.happened:
         outcomes[kind.code] = "fired"
@@ -371,7 +357,7 @@ def _client(read: Read) -> PatternSubject:
 
     def value(key: str) -> str | None:
         for subject in read.subjects:
-            placed = read.placed(key, subject)
+            placed = subject.placed(key)
             if placed and placed.value and not shown.is_secret(placed.name, placed.value, key):
                 return placed.value
         return None
@@ -383,7 +369,7 @@ def _said(read: Read, subject: Subject, rule: RuleTexts, verdict: Verdict, about
     """Fields of a finding: what is said, of which settings, and where in the file."""
     settings: list[FileSetting] = []
     region, source = None, ""
-    stand = [read.placed(judged.key, subject) for judged in about]
+    stand = [subject.placed(judged.key) for judged in about]
     for judged, placed in zip(about, stand, strict=True):
         secret = rule.is_leak or judged.redacted is not None or (placed is not None and _is_secret(placed, judged.key))
         setting = _setting(judged, placed, secret)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cache
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
 
 from clientscope.catalog.configs import TYPES, ClientType, Type
 from clientscope.catalog.dialects.dialect import Dialect
+from clientscope.catalog.frameworks import FrameworkClient
+from clientscope.commands.lint.placed import Placed
 from clientscope.commands.lint.shown import LEFT, MESSAGES, OF_PUSHES_ALONE, SECTIONS
 from clientscope.model.enums import Origin
 from clientscope.model.push import Push
@@ -26,34 +28,47 @@ class Subject:
     """One client's settings; if they are complete, a missing one has its default.
 
     Attributes:
-        settings: names and values as written, but for a prefix.
+        places: the library's name → its place in the file, where the name has a framework's prefix, say.
         client_type: None if it can't be determined.
         version: the client library's; ``unknown`` is its newest.
-        principal: the principal that the client authenticates as, for profiles; None if it wasn't given.
-        prefixed: Kafka's names → those in the file, of settings under a prefix, which are never complete; None for a client's own file.
+        complete: nothing else was set. Settings under a prefix are never complete.
         software_name: KIP-511's name as the client sent it; empty for the dialect's.
         observed: the settings were seen, whoever set them, and others may be missing; so no default is filled in.
-        loose: they are no client's, and are judged as credentials alone.
-        brought: what the client has beside them, by whoever creates it; an empty text is the library's default.
+        loose: of a setting that is no client's, and is judged as a credential alone, a name of its own in the file; empty for a client.
+        created: the framework that creates the client.
     """
 
-    settings: Mapping[str, str]
+    places: Mapping[str, Placed]
     dialect: Dialect
     version: str
     client_type: ClientType | None
-    principal: str | None = None
-    prefixed: Mapping[str, str] | None = None
+    complete: bool = True
     software_name: str = ""
     observed: bool = False
-    loose: bool = False
-    brought: Mapping[str, str] = field(default_factory=dict)
+    loose: str = ""
+    created: FrameworkClient | None = None
+
+    @cached_property
+    def settings(self) -> Mapping[str, str]:
+        """The library's names → values as it takes them. Defaults that a client has logged are there only where others may be missing."""
+        given = [(name, each) for name, each in self.places.items() if not (self.complete and each.is_default)]
+        if self.created is None:
+            return {name: each.value or "" for name, each in given}
+        return {name: self.created.framework.value(each.name, name, each.value or "") for name, each in given}
+
+    def placed(self, key: str) -> Placed | None:
+        """The place of a setting, by the library's name or Kafka's; the last one counts."""
+        names = [key] if key in self.places else [name for name in self.places if self.kafka_name(name) == key]
+        return self.places[names[-1]] if names else None
+
+    def kafka_name(self, name: str) -> str:
+        """Kafka's name of a setting."""
+        return self.dialect.kafka_name(name, self.client_type or ClientType.ADMIN)
 
     @property
     def service(self) -> Profile | None:
         """The profile of the service whose brokers' addresses are among the settings; None where they are nobody's."""
-        kind = self.client_type or ClientType.ADMIN
-        servers = (value for name, value in self.settings.items() if self.dialect.kafka_name(name, kind) == "bootstrap.servers")
-        return of_addresses(",".join(servers))
+        return of_addresses(",".join(value for name, value in self.settings.items() if self.kafka_name(name) == "bootstrap.servers"))
 
 
 @dataclass(frozen=True)
@@ -109,16 +124,17 @@ def catalogue() -> Mapping[str, RuleTexts]:
     return {rule.code: RuleTexts(rule.code, rule.name, rule.severity, rule.keys, _documentation(rule), rule.links[0]) for rule in _RULES}
 
 
-def judge(subject: Subject, thresholds: Thresholds, by_address: bool) -> list[Verdict]:
+def judge(subject: Subject, principal: str | None, thresholds: Thresholds, by_address: bool) -> list[Verdict]:
     """Every rule that applies, in the order of the rules, as if the file's client had pushed it, redacted.
 
     Args:
+        principal: that the client authenticates as, for profiles; None if it wasn't given.
         by_address: a service's profile comes before the thresholds.
     """
     if by_address and (own := subject.service):
         thresholds = Thresholds((own,))
-    judged = judged_record(_record(subject), _NAMES, LEFT)
-    push = PushedConfig(judged, thresholds, complete=subject.prefixed is None, client_type=subject.client_type)
+    judged = judged_record(_record(subject, principal), _NAMES, LEFT)
+    push = PushedConfig(judged, thresholds, complete=subject.complete, client_type=subject.client_type)
     return [_verdict(push, rule, judgement) for rule, judgement in rules.judge(push, _CREDENTIALS if subject.loose else _RULES)]
 
 
@@ -130,11 +146,11 @@ def _verdict(push: PushedConfig, rule: Rule, judgement: Judgement) -> Verdict:
     return replace(made, message=MESSAGES[rule.code]) if judgement.outcome == FIRED and rule.code in MESSAGES else made
 
 
-def _record(subject: Subject) -> Push:
-    kafka_names = {name: subject.dialect.kafka_name(name, subject.client_type or ClientType.ADMIN) for name in subject.settings}
-    defaults = subject.dialect.defaults_of(subject.client_type, subject.version) if subject.brought and subject.client_type else {}
-    left = {key: defaults[key] for key, text in subject.brought.items() if not text and key in defaults}
-    brought = {key: text for key, text in subject.brought.items() if text}
+def _record(subject: Subject, principal: str | None) -> Push:
+    kafka_names = {name: subject.kafka_name(name) for name in subject.settings}
+    brought = subject.created.brought if subject.created else {}
+    defaults = subject.dialect.defaults_of(subject.client_type, subject.version) if brought and subject.client_type else {}
+    left = {key: defaults[key] for key, text in brought.items() if not text and key in defaults}
     ids = [subject.settings[name] for name, kafka_name in kafka_names.items() if kafka_name == "client.id"]
     return Push(
         version=1,
@@ -147,12 +163,12 @@ def _record(subject: Subject) -> Push:
         listener="",
         security_protocol="PLAINTEXT",
         address="",
-        principal=subject.principal,
+        principal=principal,
         client_id=ids[-1] if ids else None,
         software_name=subject.software_name or subject.dialect.software[0],
         software_version=subject.version,
         origin=Origin.OBSERVED if subject.observed else Origin.PUSHED,
-        settings={**left, **brought, **subject.settings},
+        settings={**left, **{key: text for key, text in brought.items() if text}, **subject.settings},
         defaults=list(left),
         types={name: type_name(TYPES.get(kafka_name, Type.STRING)) for name, kafka_name in kafka_names.items()},
     )

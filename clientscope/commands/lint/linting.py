@@ -96,7 +96,9 @@ def report_on(
         reads = [replace(read, notes=(*read.notes, *_services(read))) for read in reads]
     decisions = Decisions(rules.suppressions, owned, today)
     made = [
-        report(read, [judging.judge(each, thresholds, by_address) for each in read.subjects], judging.catalogue(), decisions)
+        report(
+            read, [judging.judge(each, read.principal, thresholds, by_address) for each in read.subjects], judging.catalogue(), decisions
+        )
         for read in reads
     ]
     expired = tuple(each for each in rules.suppressions if each.expired(today))
@@ -139,15 +141,12 @@ def _read(settings: LintSettings) -> tuple[list[Read], list[FileReport], list[st
             file_format = file.format(settings.format)
             if file_format == "log":
                 file.require_end()
-                of_log = client_logs.reads(shown.plain(file.shown), log_files.lines(file.path), settings.principal or None)
+                of_log = client_logs.reads(shown.plain(file.shown), log_files.lines(file.path))
                 reads += of_log
                 skipped += [] if of_log else [FileReport(file.shown, skipped=_SILENT)]
                 continue
             content = file.content()
-            if len(content) > MAX_BYTES:
-                read = file.large(content, settings.principal or None)
-            else:
-                read = reading.read(file.shown, content, file_format, settings)
+            read = file.large(content) if len(content) > MAX_BYTES else reading.read(file.shown, content, file_format, settings)
         except ClientscopeError as error:
             # A directory has JSON, YAML and XML of every kind; what of that isn't whole is no client's settings.
             if file.named or file.path is None or file.path.suffix.lower() not in (".json", ".yaml", ".yml", ".xml"):
@@ -167,4 +166,4 @@ def _read(settings: LintSettings) -> tuple[list[Read], list[FileReport], list[st
     if passed_over:
         why = f"{len(passed_over)} logs and source files, since a directory is searched for settings alone; name those that are to be read"
         skipped.append(FileReport(", ".join(settings.paths), skipped=why, count=len(passed_over)))
-    return reads, skipped, errors
+    return [replace(read, principal=settings.principal or None) for read in reads], skipped, errors

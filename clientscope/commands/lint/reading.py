@@ -40,7 +40,7 @@ def read(name: str, content: bytes, file_format: str, settings: FileSettings) ->
     Raises:
         SettingsError: the content isn't of its format, or is too much, and has no credential either.
     """
-    principal, content = settings.principal or None, _in_utf8(content)
+    content = _in_utf8(content)
     try:
         if file_format in ("properties", "text") and b"\0" in content:  # JSON and YAML may be UTF-16
             raise SettingsError(  # noqa: TRY301  # what is found in its lines comes first
@@ -54,23 +54,22 @@ def read(name: str, content: bytes, file_format: str, settings: FileSettings) ->
             file_format = "text"  # HOCON, a pipeline of Logstash, Telegraf's TOML, the XML of an App.config
             placed = places.read(shown.plain(name), content, file_format)
     except SettingsError as error:
-        if found := of_text(name, _lines(content), principal, str(error)):
+        if found := of_text(name, _lines(content), str(error)):
             return found
         raise
-    counted = {each.name: each for each in placed}
-    subjects, reason = _subjects(counted, settings, own=file_format != "text")
+    subjects, reason = _subjects({each.name: each for each in placed}, settings, own=file_format != "text")
     if file_format == "text":
         if not subjects:
-            return of_text(name, _lines(content), principal, reason) or FileReport(name, skipped=f"{reason}, and no credential is in it")
+            return of_text(name, _lines(content), reason) or FileReport(name, skipped=f"{reason}, and no credential is in it")
         placed = [each for each in placed if each.name in _judged(subjects)]  # what else is there is searched line by line
-    loose, of_loose = credentials.subjects(_loose(placed, subjects, content), principal)
-    if not subjects and not of_loose:
+    loose = [*credentials.subjects(_loose(placed, subjects, content))]
+    if not subjects and not loose:
         return FileReport(name, skipped=reason)
     ignored, without = findings.read_comments(content, file_format)
     notes = *_repeated(placed), *_of_other_libraries(subjects, settings), *_manifests(placed), *without
     if not subjects:
         notes = (1, f"{credentials.ALONE}: {reason}"), *notes
-    return Read(name, counted | loose, (*subjects, *of_loose), notes, principal=principal, ignored=tuple(ignored))
+    return Read(name, [*subjects, *loose], notes, ignored=tuple(ignored))
 
 
 def _in_utf8(content: bytes) -> bytes:
@@ -81,10 +80,10 @@ def _in_utf8(content: bytes) -> bytes:
     return content
 
 
-def of_text(name: str, lines: Iterable[str], principal: str | None, why: str) -> Read | None:
+def of_text(name: str, lines: Iterable[str], why: str) -> Read | None:
     """A file of which no format explains the settings; None if it has no credential."""
-    found, subjects = credentials.subjects(credentials.in_lines(lines), principal)
-    return Read(name, found, subjects, ((1, f"{credentials.ALONE}: {why}"),), principal=principal) if found else None
+    found = credentials.in_lines(lines)
+    return Read(name, [*credentials.subjects(found)], ((1, f"{credentials.ALONE}: {why}"),)) if found else None
 
 
 def _loose(placed: Sequence[Placed], subjects: Sequence[judging.Subject], content: bytes) -> Iterator[Placed]:
@@ -111,7 +110,7 @@ def _overlap(one: Region, other: Region) -> bool:
 
 def _judged(subjects: Sequence[judging.Subject]) -> set[str]:
     """The names in the file of all settings of clients."""
-    return {name for subject in subjects for name in (subject.settings if subject.prefixed is None else subject.prefixed.values())}
+    return {each.name for subject in subjects for each in subject.places.values()}
 
 
 def _lines(content: bytes) -> list[str]:
@@ -119,34 +118,32 @@ def _lines(content: bytes) -> list[str]:
     return LINE_END.split(content.replace(b"\0", b"").decode("utf-8", "replace"))
 
 
-def _subjects(counted: Mapping[str, Placed], settings: FileSettings, own: bool) -> tuple[tuple[judging.Subject, ...], str]:
+def _subjects(counted: Mapping[str, Placed], settings: FileSettings, own: bool) -> tuple[list[judging.Subject], str]:
     """The clients whose settings are in a file; if there are none, the reason.
 
     Args:
         own: the file may be of one client, and not only have those of a framework.
     """
     values = {name: each.value for name, each in counted.items() if each.value is not None}
-    principal, version = settings.principal or None, settings.software_version
+    version = settings.software_version
     library = settings.dialect or _library(values)
     created = [
         each for each in frameworks.clients(values) if each.framework.library == library or (not settings.dialect and library == "java")
     ]
     under_prefix = {name for each in created for name in each.names.values()}
     # What is in a list, or in a later document of YAML, is no client's own setting; nor is a template's ``{% if … %}``.
-    whole = {name: value for name, value in values.items() if name not in under_prefix and "[" not in name and not name.startswith("{")}
+    whole = {name: counted[name] for name in values if name not in under_prefix and "[" not in name and not name.startswith("{")}
     dialect = dialect_of(library)
     reason = whose(whole, dialect) if own else "no format that is known explains its settings"
     types: tuple[ClientType | None, ...] = ()
     if not reason:
         types = (ClientType(settings.client_type),) if settings.client_type else client_types(whole, dialect)
-    subjects = [judging.Subject(whole, dialect, version, each, principal) for each in types]
+    subjects = [judging.Subject(whole, dialect, version, each) for each in types]
     for client in created:
+        inside = {key: counted[name] for key, name in client.names.items()}
         theirs = dialect_of(client.framework.library)
-        inside = {key: client.framework.value(name, key, values[name]) for key, name in client.names.items()}
-        kind = client.client_type or ClientType.STREAMS  # topics of a framework's own have names of Kafka Streams' settings
-        names = {theirs.kafka_name(key, kind): name for key, name in client.names.items()} | dict(client.names)
-        subjects.append(judging.Subject(inside, theirs, version, client.client_type, principal, names, brought=client.brought))
-    return tuple(subjects), reason
+        subjects.append(judging.Subject(inside, theirs, version, client.client_type, complete=False, created=client))
+    return subjects, reason
 
 
 def _library(names: Collection[str]) -> str:
@@ -160,7 +157,7 @@ def _library(names: Collection[str]) -> str:
 def _of_other_libraries(subjects: Sequence[judging.Subject], settings: FileSettings) -> Iterator[tuple[int, str]]:
     """Which library a file's names have told."""
     for subject in subjects[:1]:
-        if not settings.dialect and subject.prefixed is None and subject.dialect.name != "java":
+        if not settings.dialect and subject.complete and subject.dialect.name != "java":
             yield 1, f"judged as {subject.dialect.name}'s, by its names; --dialect chooses another library"
 
 
@@ -285,7 +282,7 @@ class File:
         if self.path.parts[:2] != ("/", "dev"):
             raise SettingsError(f"{self.path} is no file", "give what it holds by standard input: … | clientscope lint -")
 
-    def large(self, begins: bytes, principal: str | None) -> Read | FileReport:
+    def large(self, begins: bytes) -> Read | FileReport:
         """What is too large to be a client's settings: its credentials alone, line by line.
 
         Raises:
@@ -296,7 +293,7 @@ class File:
             raise refusal
         why = f"it is larger than {MAX_BYTES} bytes"
         with self.path.open(encoding="utf-8", errors="replace") as file:  # all may be one line
-            found = of_text(self.shown, (line.rstrip("\n") for line in file), principal, why)
+            found = of_text(self.shown, (line.rstrip("\n") for line in file), why)
         if found is None and b"\0" in begins:
             raise refusal
         return found or FileReport(self.shown, skipped=f"{why}, and no credential is in it")

@@ -53,7 +53,7 @@ class SeenConfiguration:
     Attributes:
         application: client.id without its instance part.
         client_type: None for clients that sent nothing that shows it.
-        settings: Kafka's name → value and where it was first seen.
+        settings: by Kafka's name, each where it was first seen; in another log, where its client was.
         contradicted: settings with several values, as of clients that share an identity.
         clients: how many clients were seen with them.
         happened: to the application's clients; its first configuration has it.
@@ -63,7 +63,7 @@ class SeenConfiguration:
     application: str
     client_type: ClientType | None
     place: Place
-    settings: dict[str, tuple[str, Place]]
+    settings: dict[str, Placed]
     contradicted: frozenset[str]
     clients: int = 1
     happened: dict[EventKind, Happened] = field(default_factory=dict)
@@ -85,7 +85,7 @@ def configurations(clients: Mapping[Client, ClientRequests], incidents: Incident
         application = _application(key)
         for client_type in client.client_types or (None,):
             made = _configuration(key, client, client_type, application)
-            values = frozenset((name, value) for name, (value, _) in made.settings.items() if name != "client.id")
+            values = frozenset((name, each.value) for name, each in made.settings.items() if name != "client.id")
             same = (key.principal, application, key.software_name, key.software_version, client_type, values, made.contradicted)
             if (before := different.get(same)) is not None:
                 before.clients += 1
@@ -111,20 +111,20 @@ def _add_incidents(found: list[SeenConfiguration], incidents: Incidents) -> None
             )
             found.append(of[who])
         each = of[who]
-        line = place.line if place.log == each.place.log else each.place.line
+        line = _placed(name, value, place, each.place).line
         before = each.happened.get(kind, Happened(kind, line))
         setting = FileSetting(name, _fit_to_show(name, value), "set", note=plain(note), line=line)
         each.happened[kind] = before._replace(settings=(*before.settings, setting))
 
 
 def _configuration(key: Client, client: ClientRequests, client_type: ClientType | None, application: str) -> SeenConfiguration:
-    settings = {name: found for (of, name), found in client.settings.items() if of is client_type}
+    settings = {name: _placed(name, *found, client.place) for (of, name), found in client.settings.items() if of is client_type}
     if key.client_id:
-        settings["client.id"] = key.client_id, client.place
+        settings["client.id"] = _placed("client.id", key.client_id, client.place)
     said = {"software_name": key.software_name, "software_version": key.software_version, "principal": key.principal or ""}
     for which, name in said.items():
         if judge_name(name, False) is ValueState.VALUE_SHAPE:  # which a finding is to say
-            settings[LEAKED_AS[which]] = name, client.place
+            settings[LEAKED_AS[which]] = _placed(LEAKED_AS[which], name, client.place)
     contradicted = frozenset(name for of, name in client.contradicted if of is client_type)
     return SeenConfiguration(key, application, client_type, client.place, settings, contradicted)
 
@@ -132,43 +132,33 @@ def _configuration(key: Client, client: ClientRequests, client_type: ClientType 
 def reads(found: Iterable[SeenConfiguration]) -> Iterator[Read]:
     """What the rules read of each."""
     for each in found:
-        library = dialect_of(each.key.software_name)
-        values = {name: value for name, (value, _) in each.settings.items()}
-        subject = Subject(
-            values,
-            library or JAVA,
-            each.key.software_version,
-            each.client_type,
-            each.key.principal,
-            {name: name for name in values},
-            each.key.software_name,
-            observed=True,
-        )
-        log = plain(each.place.log)
-        placed = {name: _placed(name, value, place) for name, (value, place) in each.settings.items() if place.log == each.place.log}
+        library, version = dialect_of(each.key.software_name) or JAVA, each.key.software_version
+        subject = Subject(each.settings, library, version, each.client_type, False, each.key.software_name, observed=True)
         notes = []
         if each.contradicted:
             names = ", ".join(sorted(each.contradicted)[:3])
             notes.append((each.place.line, f"{names}: several values were seen under this identity, so these settings are not judged"))
         instance = Instance(
             client_name(each.key.client_id or ""),
-            client_name(each.key.software_version, "software_version"),
+            client_name(version, "software_version"),
             each.place.line,
             each.clients,
         )
-        yield Read(log, placed, (subject,), tuple(notes), instance, each.key.principal, happened=tuple(each.happened.values()))
+        happened = tuple(each.happened.values())
+        yield Read(plain(each.place.log), (subject,), tuple(notes), instance, each.key.principal, happened=happened)
 
 
 def other_lines(inventory: Inventory) -> Iterator[Read]:
     """The credentials in lines, which come behind all clients."""
     for log, search in inventory.credentials.items():
         if search.found:
-            placed, subjects = credentials.subjects(search.found, None)
-            yield Read(plain(log), placed, subjects, ())
+            yield Read(plain(log), [*credentials.subjects(search.found)], ())
 
 
-def _placed(name: str, value: str, place: Place) -> Placed:
-    return Placed(name, value, Region(place.line, 1, place.line, 1), f"{name} = {value}", place.line)
+def _placed(name: str, value: str, place: Place, of: Place | None = None) -> Placed:
+    """A setting where it was seen, or, if that is in another log, where its client was."""
+    line = place.line if of is None or place.log == of.log else of.line
+    return Placed(name, value, Region(line, 1, line, 1), f"{name} = {value}", line)
 
 
 def question(target: str, release: str | None, owners: Owners, logs: Sequence[LogRead], since_ms: int | None = None) -> UpgradeQuestion:
@@ -372,7 +362,7 @@ def look(settings: XraySettings) -> XrayResult:
 
 
 def _shown(configuration: SeenConfiguration) -> ShownConfiguration:
-    settings = {key: _fit_to_show(key, value) for key, (value, _) in configuration.settings.items()}
+    settings = {key: _fit_to_show(key, each.value or "") for key, each in configuration.settings.items()}
     key = configuration.key
     return ShownConfiguration(
         application_shown(configuration.application),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,6 @@ from clientscope.catalog.dialects import dialect
 from clientscope.commands.lint import findings, formats, places
 from clientscope.commands.lint.findings import FileFinding, FileReport, LintReport
 from clientscope.commands.lint.judging import RuleTexts, Subject
-from clientscope.commands.lint.placed import Placed
 from clientscope.model.finding import Owner
 from clientscope.model.result import Outcome, Verdict
 from clientscope.model.setting import Reason, Redaction, Setting
@@ -86,10 +85,9 @@ def reported(
     notes: Sequence[tuple[int, str]] = (),
 ) -> findings.FileReport:
     """What these verdicts come to for a properties file with this text, of a Java producer."""
-    settings: Mapping[str, Placed] = {each.name: each for each in places.read(path, text.encode(), "properties")}
-    values = {name: each.value or "" for name, each in settings.items()}
-    subject = Subject(values, dialect("java"), "unknown", ClientType.PRODUCER)
-    read = findings.Read(path, settings, (subject,), tuple(notes))
+    settings = {each.name: each for each in places.read(path, text.encode(), "properties")}
+    subject = Subject(settings, dialect("java"), "unknown", ClientType.PRODUCER)
+    read = findings.Read(path, (subject,), tuple(notes))
     decisions = findings.Decisions(tuple(suppressions), owners or Owners(), TODAY)
     return findings.report(read, [verdicts], RULES, decisions)
 
