@@ -17,8 +17,7 @@ from clientscope.commands.lint.placed import LINE_END, Placed, Region
 from clientscope.commands.lint.shown import plain
 from clientscope.findings.fingerprints import application_key, fingerprint
 from clientscope.logs.events import EventKind
-from clientscope.model.client import Application
-from clientscope.model.finding import Finding, State
+from clientscope.model.finding import Owner
 from clientscope.model.result import Verdict
 from clientscope.model.setting import Setting, SettingOrigin
 from clientscope.profiles.client_patterns import ClientPattern, PatternSubject
@@ -34,20 +33,11 @@ MOST = 200
 """Comments of a file that are read."""
 
 
-class Ignored(NamedTuple):
-    """One code of a comment.
-
-    Attributes:
-        line: of the comment; ``about`` is the line of the setting that it is about, 0 for none.
-    """
-
-    code: str
-    line: int
-    about: int
-    reason: str
+Ignored = tuple[int, Suppression]
+"""The line of the setting that a comment is about, 0 for none, and what it suppresses there."""
 
 
-def read_comments(content: bytes, file_format: str) -> tuple[list[Ignored], list[tuple[int, str]]]:
+def read_comments(path: str, content: bytes, file_format: str) -> tuple[list[Ignored], list[tuple[int, str]]]:
     """What a file's comments ignore (``# clientscope: ignore[AN112] reason``), and a note for each comment that counts for nothing.
 
     A comment counts for the setting on its own line, or else on the next line that is no comment; of findings that have no place in the
@@ -77,7 +67,7 @@ def read_comments(content: bytes, file_format: str) -> tuple[list[Ignored], list
         if problem := _problem(codes, reason):
             notes.append((number, f"this comment ignores nothing: {problem}"))
             continue
-        made += [Ignored(code, number, about, reason) for code in codes]
+        made += [(about, Suppression(code, ClientPattern(), reason, ENDLESS, f"{path}:{number}")) for code in codes]
     return made, notes
 
 
@@ -88,20 +78,6 @@ def _problem(codes: Iterable[str], reason: str) -> str:
         if code.startswith("SK"):
             return f"{code} is about a secret, which only the rules file can suppress"
     return "" if reason else "a reason has to follow, behind the bracket"
-
-
-def ignoring(ignored: Iterable[Ignored], path: str, code: str, line: int | None, lines: Iterable[int]) -> Suppression | None:
-    """The suppression by the first comment that ignores a finding; None where there is none.
-
-    Args:
-        line: of the finding's value; None where it has no place in the file.
-        lines: of its settings.
-    """
-    about = {line, *lines}
-    for each in ignored:
-        if each.code == code and (line is None or each.about in about):
-            return Suppression(code, ClientPattern(), each.reason, ENDLESS, f"{path}:{each.line}")
-    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,25 +93,25 @@ class FileSetting(Setting):
     line: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileFinding(Finding):
+@dataclass(frozen=True, slots=True)
+class FileFinding:
     """A finding in a file: one with a place, and without times.
 
     Attributes:
         region: of the value that it is about; None where that isn't in the file.
-        source: the setting as the file has it, fit to be shown; empty for a secret.
         settings: those that decided; the first is the one that it is about.
+        source: the setting as the file has it, fit to be shown; empty for a secret.
     """
 
-    state: State = "open"
-    first_seen_ms: int = 0
-    last_seen_ms: int = 0
-    opened_ms: int = 0
     rule: RuleTexts
     path: str
+    owner: Owner | None
+    fingerprint: str
+    severity: str
+    message: str
     region: Region | None
+    settings: Sequence[FileSetting]
     source: str = ""
-    settings: tuple[FileSetting, ...]  # those of a file have a line
 
     @property
     def rank(self) -> int:
@@ -234,10 +210,11 @@ class LintReport:
             for code, outcome in file.outcomes.items():
                 counts.setdefault(code, Counter())[outcome] += 1
             for finding in file.findings:
-                counts[finding.code]["findings"] += 1
-                severities[finding.code] = max(severities.get(finding.code, "info"), finding.severity, key=SEVERITIES.index)
+                code = finding.rule.code
+                counts[code]["findings"] += 1
+                severities[code] = max(severities.get(code, "info"), finding.severity, key=SEVERITIES.index)
             for finding, _ in file.suppressed:
-                counts[finding.code]["suppressed"] += 1
+                counts[finding.rule.code]["suppressed"] += 1
         return [(code, severities.get(code, ""), counts[code]) for code in sorted(counts)]
 
 
@@ -278,30 +255,15 @@ def report(read: Read, judged: Sequence[Sequence[Verdict]], rules: Mapping[str, 
         judged: for each subject the verdicts on it.  A file for several clients is judged as each, and each finding is reported once.
     """
     client = _client(read)
-    application = of_client(client.client_id)
     outcomes: dict[str, str] = {}
     found: dict[tuple[str, str], FileFinding] = {}
     shared = sum(subject.complete for subject in read.subjects) > 1
-    who = application_key(client.principal, application, client.group, client.path)
-    of = Application(principal=client.principal, client_id=application, group=client.group)
+    who = application_key(client.principal, of_client(client.client_id), client.group, client.path)
     owner = decisions.owners.of(client)
 
-    def take(rule: RuleTexts, key: str, said: Mapping[str, Any]) -> None:
+    def take(rule: RuleTexts, key: str, *said: Any) -> None:
         """What a rule, or an event, has found; of the same thing the first."""
-        made = FileFinding(
-            rule=rule,
-            code=rule.code,
-            name=rule.name,
-            kind="leak" if rule.is_leak else "setting",
-            use_instead=rule.documentation.get("Use instead", ""),
-            link=rule.link,
-            path=read.path,
-            application=of,
-            owner=owner,
-            fingerprint=fingerprint(rule.code, who, key),
-            **said,
-        )
-        found.setdefault((rule.code, key), made)
+        found.setdefault((rule.code, key), FileFinding(rule, read.path, owner, fingerprint(rule.code, who, key), *said))
 
     for subject, verdicts in zip(read.subjects, judged, strict=True):
         for verdict in verdicts:
@@ -315,18 +277,17 @@ def report(read: Read, judged: Sequence[Sequence[Verdict]], rules: Mapping[str, 
                 key = rule.keys[0] if rule.keys and not rule.is_leak else about[0].key if about else ""
                 if not subject.complete:  # one file has settings of several clients
                     key = subject.loose or next((placed.name for each in about if (placed := subject.placed(each.key))), key)
-                take(rule, key, _said(read, subject, rule, verdict, about))
+                take(rule, key, *_said(read, subject, rule, verdict, about))
     for kind, line, about_it in read.happened:
         outcomes[kind.code] = "fired"
         rule = RuleTexts(kind.code, kind.name, kind.severity, (), kind.documentation, kind.source)
-        region = Region(line, 1, line, 1)
-        take(rule, "", {"severity": kind.severity, "message": kind.message, "region": region, "settings": about_it})
+        take(rule, "", kind.severity, kind.message, Region(line, 1, line, 1), about_it)
     findings, suppressed = [], []
     for finding in sorted(found.values(), key=_order):
-        code, places = finding.code, [setting.line for setting in finding.settings if setting.line]
+        code, lines = finding.rule.code, {finding.line, *(setting.line for setting in finding.settings)}
         suppression = suppressing(decisions.suppressions, code, client, decisions.today)
-        suppression = suppression or ignoring(read.ignored, read.path, code, finding.region and finding.line, places)
-        if suppression:
+        ignored = (each for about, each in read.ignored if each.code == code and (finding.region is None or about in lines))
+        if suppression := suppression or next(ignored, None):
             suppressed.append((finding, suppression))
         else:
             findings.append(finding)
@@ -336,7 +297,7 @@ def report(read: Read, judged: Sequence[Sequence[Verdict]], rules: Mapping[str, 
 
 def _order(finding: FileFinding) -> tuple[bool, int, int, str]:
     """A sort key: the order of the file; findings without a place in it come last."""
-    return finding.region is None, finding.line, finding.column, finding.code
+    return finding.region is None, finding.line, finding.column, finding.rule.code
 
 
 def _each(rule: RuleTexts, verdict: Verdict) -> list[tuple[Setting, ...]]:
@@ -365,8 +326,8 @@ def _client(read: Read) -> PatternSubject:
     return PatternSubject(read.principal, value("group.id") or value("application.id"), value("client.id"), read.path)
 
 
-def _said(read: Read, subject: Subject, rule: RuleTexts, verdict: Verdict, about: Sequence[Setting]) -> Mapping[str, Any]:
-    """Fields of a finding: what is said, of which settings, and where in the file."""
+def _said(read: Read, subject: Subject, rule: RuleTexts, verdict: Verdict, about: Sequence[Setting]) -> tuple[object, ...]:
+    """The last fields of a finding: what is said, where in the file, and of which settings."""
     settings: list[FileSetting] = []
     region, source = None, ""
     stand = [subject.placed(judged.key) for judged in about]
@@ -384,7 +345,7 @@ def _said(read: Read, subject: Subject, rule: RuleTexts, verdict: Verdict, about
     severity, message = severity_of(verdict, about), verdict.message
     if rule.is_leak and stand and all(placed is not None and credentials.is_sample(placed.value or "") for placed in stand):
         severity, message = "info", shown.SAMPLE
-    return {"severity": severity, "message": message, "region": region, "source": source, "settings": tuple(settings)}
+    return severity, message, region, settings, source
 
 
 def _setting(judged: Setting, placed: Placed | None, secret: bool) -> FileSetting:

@@ -47,7 +47,7 @@ def concise(report: LintReport, colour: bool) -> Iterator[str]:
     """``path:line:column: CODE severity sentence``, what isn't judged, and one line for all."""
     for finding in report.findings:
         place = f"{plain(finding.path)}:{finding.line}:{finding.column}"
-        yield f"{place}: {_painted(f'{finding.code} {finding.severity}', finding.severity, colour)} {sentence(finding)}"
+        yield f"{place}: {_painted(f'{finding.rule.code} {finding.severity}', finding.severity, colour)} {sentence(finding)}"
     skipped: dict[str, list[FileReport]] = {}
     for file in report.files:
         if file.skipped:
@@ -99,7 +99,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def _block(finding: FileFinding, colour: bool) -> Iterator[str]:
-    head = _painted(f"{finding.code} {finding.severity}", finding.severity, colour)
+    head = _painted(f"{finding.rule.code} {finding.severity}", finding.severity, colour)
     yield f"{head}: {finding.message}"
     yield f"  --> {plain(finding.path)}:{finding.line}:{finding.column}"
     first = finding.settings[0] if finding.settings else None
@@ -114,7 +114,7 @@ def _block(finding: FileFinding, colour: bool) -> Iterator[str]:
     for section in ("Why", "Use instead"):
         if text := finding.rule.documentation.get(section):
             yield from _wrapped(f"   = {section.lower()}: {text.replace('``', '`')}")
-    yield f"   = see: {finding.link}"
+    yield f"   = see: {finding.rule.link}"
     if finding.owner:
         yield f"   = owner: {plain(finding.owner.team)} ({plain(finding.owner.contact)})"
 
@@ -160,7 +160,7 @@ def _about(file: FileReport) -> Iterator[str]:
     for finding, suppression in file.suppressed:
         until = "" if suppression.until == ENDLESS else f"until {suppression.until} "
         by = f"{until}by {plain(suppression.where)}: {plain(suppression.reason)}"
-        yield f"note: {path}:{finding.line}: {finding.code} is suppressed {by}"
+        yield f"note: {path}:{finding.line}: {finding.rule.code} is suppressed {by}"
     if file.skipped:
         yield _skipped(file)
         return
@@ -229,7 +229,7 @@ def _annotation(kind: str, finding: FileFinding) -> str:
             properties["endColumn"] = str(region.end_column)
         else:
             del properties["col"]
-    properties["title"] = f"{finding.code} {finding.name} ({finding.severity})"
+    properties["title"] = f"{finding.rule.code} {finding.rule.name} ({finding.severity})"
     written = ",".join(f"{name}={_github_property(value)}" for name, value in properties.items())
     return f"::{kind} {written}::{_github_data(sentence(finding))}"
 
@@ -280,8 +280,8 @@ _OF_SETTING = ("key", "value", "origin", "line", "note")
 def _json_finding(finding: FileFinding) -> Mapping[str, object]:
     region = finding.region
     return {
-        "code": finding.code,
-        "name": finding.name,
+        "code": finding.rule.code,
+        "name": finding.rule.name,
         "severity": finding.severity,
         "message": finding.message,
         "path": plain(finding.path),
@@ -292,7 +292,7 @@ def _json_finding(finding: FileFinding) -> Mapping[str, object]:
         "settings": [{name: getattr(setting, name) for name in _OF_SETTING} for setting in finding.settings],
         "use_instead": finding.rule.documentation.get("Use instead"),
         "source": finding.rule.documentation.get("Source"),
-        "see": finding.link,
+        "see": finding.rule.link,
         "owner": {"team": finding.owner.team, "contact": finding.owner.contact} if finding.owner else None,
         "fingerprint": finding.fingerprint,
     }
@@ -308,7 +308,7 @@ def _json_file(file: FileReport) -> Mapping[str, object]:
         "findings": len(file.findings),
         "suppressed": [
             {
-                "code": finding.code,
+                "code": finding.rule.code,
                 "line": finding.line if finding.region else None,
                 "reason": suppression.reason,
                 "until": suppression.until.isoformat(),
@@ -338,7 +338,7 @@ def sarif_document(report: LintReport) -> str:
     left out, since GitHub would show them as open.
     """
     findings = report.findings
-    rules = sorted({finding.code: finding.rule for finding in findings}.values(), key=lambda rule: rule.code)
+    rules = sorted({finding.rule.code: finding.rule for finding in findings}.values(), key=lambda rule: rule.code)
     index = {rule.code: position for position, rule in enumerate(rules)}
     run = {
         "tool": {
@@ -352,7 +352,7 @@ def sarif_document(report: LintReport) -> str:
         "columnKind": "unicodeCodePoints",
         "originalUriBaseIds": {"%SRCROOT%": {"description": {"text": "where clientscope lint ran"}}},
         "invocations": [{"executionSuccessful": not report.errors, "toolExecutionNotifications": _notifications(report)}],
-        "results": [_sarif_result(finding, index[finding.code]) for finding in findings],
+        "results": [_sarif_result(finding, index[finding.rule.code]) for finding in findings],
         "properties": {
             "passed": report.count("passed"),
             "notJudged": report.count("not_evaluable"),
@@ -388,7 +388,7 @@ def _sarif_result(finding: FileFinding, index: int) -> dict[str, Any]:
     if finding.owner:
         properties["owner"] = {"team": finding.owner.team, "contact": finding.owner.contact}
     return {
-        "ruleId": finding.code,
+        "ruleId": finding.rule.code,
         "ruleIndex": index,
         "level": _LEVELS[finding.severity],
         "message": {"text": sentence(finding)},

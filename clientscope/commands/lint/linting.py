@@ -37,15 +37,7 @@ def run(settings: LintSettings, today: date | None = None, token: str | None = N
     Raises:
         ClientscopeError: something is wrong with the settings, the rules file or owners.toml.
     """
-    return printed(settings, lint(settings, today or datetime.now(UTC).date()), token)
-
-
-def printed(settings: JudgingSettings, made: LintReport, token: str | None = None) -> int:
-    """Prints a report; the command's exit status.
-
-    Args:
-        token: see `formats.github_lines`.
-    """
+    made = lint(settings, today or datetime.now(UTC).date())
     sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # a terminal of few characters
     try:
         for line in _lines(settings, made, token or secrets.token_hex(16)):

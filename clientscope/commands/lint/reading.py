@@ -65,7 +65,7 @@ def read(name: str, content: bytes, file_format: str, settings: FileSettings) ->
     loose = [*credentials.subjects(_loose(placed, subjects, content))]
     if not subjects and not loose:
         return FileReport(name, skipped=reason)
-    ignored, without = findings.read_comments(content, file_format)
+    ignored, without = findings.read_comments(name, content, file_format)
     notes = *_repeated(placed), *_of_other_libraries(subjects, settings), *_manifests(placed), *without
     if not subjects:
         notes = (1, f"{credentials.ALONE}: {reason}"), *notes

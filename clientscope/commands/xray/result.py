@@ -401,7 +401,7 @@ def _problems(found: Sequence[ShownConfiguration], lint: LintReport) -> tuple[Pr
     others = (ShownConfiguration(file.path, "of no client", "", "", 0, {}, ()) for file in lint.files[len(found) :])
     for configuration, file in zip((*found, *others), lint.files, strict=True):
         for finding in file.findings:
-            rows[finding.code, finding.severity].append((finding, _affected(configuration, finding)))
+            rows[finding.rule.code, finding.severity].append((finding, _affected(configuration, finding)))
     problems = []
     for (code, severity), affected in rows.items():
         first = affected[0][0]
@@ -411,7 +411,7 @@ def _problems(found: Sequence[ShownConfiguration], lint: LintReport) -> tuple[Pr
         counted = [replace(each, clients=count) for each, count in together.items()]
         listed = sorted(counted, key=lambda each: (-each.clients, each.application))
         use_instead = first.rule.documentation.get("Use instead", "").replace("``", "`")
-        problems.append(ProblemRow(code, severity, first.message, use_instead, first.link, tuple(listed)))
+        problems.append(ProblemRow(code, severity, first.message, use_instead, first.rule.link, tuple(listed)))
     return tuple(sorted(problems, key=lambda row: (-SEVERITIES.index(row.severity), -row.clients, row.code)))
 
 

@@ -11,7 +11,9 @@ from lint_reports import judged
 
 from clientscope.catalog.configs import ClientType
 from clientscope.catalog.frameworks import clients
-from clientscope.commands.lint.findings import MOST, Ignored, read_comments
+from clientscope.commands.lint.findings import MOST, read_comments
+from clientscope.profiles.client_patterns import ClientPattern
+from clientscope.profiles.suppressions import ENDLESS, Suppression
 
 
 def codes(document: dict[str, Any]) -> set[str]:
@@ -113,6 +115,7 @@ def test_comments_that_ignore_findings(lint: Document) -> None:
 
 
 def test_comments_are_bounded_and_a_value_of_a_properties_file_is_none() -> None:
-    ignored, notes = read_comments(b"# clientscope: ignore[CF103] why\nacks=2\n" * (MOST + 5), "yaml")
-    assert (len(ignored), ignored[0], len(notes)) == (MOST, Ignored("CF103", 1, 2, "why"), 1)
-    assert read_comments(b"client.id=a # clientscope: ignore[CF103] b\n", "properties") == ([], [])
+    ignored, notes = read_comments("a.yaml", b"# clientscope: ignore[CF103] why\nacks=2\n" * (MOST + 5), "yaml")
+    first = (2, Suppression("CF103", ClientPattern(), "why", ENDLESS, "a.yaml:1"))
+    assert (len(ignored), ignored[0], len(notes)) == (MOST, first, 1)
+    assert read_comments("a.properties", b"client.id=a # clientscope: ignore[CF103] b\n", "properties") == ([], [])
