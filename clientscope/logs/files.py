@@ -53,7 +53,7 @@ def lines(path: Path | None, read: Callable[[int], object] = lambda size: None) 
     """Its lines, without their ends.
 
     Args:
-        read: called with the bytes of each line, those that are passed over included.
+        read: called with how many bytes were read, again and again.
 
     Raises:
         SettingsError: it can't be read.
@@ -70,12 +70,11 @@ def lines(path: Path | None, read: Callable[[int], object] = lambda size: None) 
 
 
 def _lines(file: IO[bytes], read: Callable[[int], object]) -> Iterator[str]:
-    while line := file.readline(MAX_LINE):
-        read(len(line))
-        yield line.rstrip(b"\r\n").decode(errors="replace")
-        while len(line) == MAX_LINE and not line.endswith(b"\n"):
-            line = file.readline(MAX_LINE)
-            read(len(line))
+    split = Lines()
+    while chunk := file.read1(_MOST_AT_ONCE):  # type: ignore[attr-defined]  # all that are buffered have it
+        read(len(chunk))
+        yield from split.feed(chunk)
+    yield from split.end()
 
 
 # Lines that are written to a log while one looks: files that grow, standard input, and other pipes.
@@ -102,6 +101,10 @@ class Lines:
             if not self._passing_over:
                 yield self._part[:MAX_LINE].decode(errors="replace")
             self._part, self._passing_over = b"", True
+
+    def end(self) -> Iterator[str]:
+        """Gives the last line, which nothing ends."""
+        return self.feed(b"\n" if self._part else b"")
 
 
 class Followed:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import chain
 from pathlib import Path
 from sys import intern
 from typing import Any
@@ -182,11 +181,6 @@ class Inventory:
         self._names: OrderedDict[tuple[str, str, str, str], tuple[str, bool]] = OrderedDict()  # the newest, and whether it had another
         self._nameless: dict[tuple[tuple[str, str], Client], ClientRequests] = {}
 
-    def reader(self, log: str) -> RequestLogReader:
-        """A reader of a log, whose lines are searched for credentials."""
-        search = self.credentials.setdefault(log, credentials.Search())
-        return RequestLogReader(search.add, search.add_of_request)
-
     def add(self, request: LoggedRequest, place: Place) -> None:
         """Takes a request, at its place in a log; a log is of one broker."""
         connection = place.log, request.connection
@@ -301,6 +295,39 @@ class Inventory:
         return self._software.get(connection, _UNKNOWN)
 
 
+class LogReader(RequestLogReader):
+    """A reader of a log, whose requests go to the inventory, and whose lines are searched for credentials.
+
+    Attributes:
+        size: bytes so far, about: of characters outside ASCII each counts as one.
+    """
+
+    def __init__(self, inventory: Inventory, log: str) -> None:
+        search = inventory.credentials.setdefault(log, credentials.Search())
+        super().__init__(search.add, search.add_of_request)
+        self._inventory, self._log = inventory, log
+        self.size = 0
+
+    def take(self, line: str) -> None:
+        """Takes a line, without its end."""
+        self.size += len(line) + 1
+        self._add(self.read((line,)))
+
+    def _add(self, requests: Iterable[LoggedRequest]) -> None:
+        for request in requests:
+            self._inventory.add(request, Place(self._log, self.lines))
+
+    def ended(self, name: str, stopped: str) -> LogRead:
+        """What was read of the log.
+
+        Args:
+            name: of the log, for people.
+            stopped: why reading ended before the log did.
+        """
+        self._add(self.end())
+        return LogRead(name, self.size, self.requests, self.unreadable, stopped, self.at_info)
+
+
 @dataclass(frozen=True)
 class LogRead:
     """One log, as far as it was read.
@@ -359,40 +386,18 @@ def read_logs(paths: Iterable[Path | None], max_bytes: int) -> Look:
     paths = list(paths)
     with text.progress(paths) as read:
         for path in paths:
-            name = files.shown(path)
-            counted = CountedLines(files.lines(path, read), left)
+            name, stopped = files.shown(path), ""
+            log = LogReader(look.inventory, name)
             try:
-                log = look.inventory.reader(name)
-                for request in chain(log.read(counted), log.end()):
-                    look.inventory.add(request, Place(name, log.lines))
+                for line in files.lines(path, read):
+                    if log.size >= left:
+                        stopped = f"reading stopped after --max-bytes {max_bytes:,}"
+                        break
+                    log.take(line)
             except ClientscopeError as error:
                 look.errors.append(plain(f"{error}; {error.hint}", 400))
                 continue
-            left -= counted.size
-            stopped = f"reading stopped after --max-bytes {max_bytes:,}" if counted.cut else ""
-            look.logs.append(LogRead(name, counted.size, log.requests, log.unreadable, stopped, log.at_info))
+            left -= log.size
+            look.logs.append(log.ended(name, stopped))
     look.inventory.end()
     return look
-
-
-class CountedLines:
-    """Lines up to a limit.
-
-    Attributes:
-        size: bytes so far, about: of characters outside ASCII each counts as one.
-        cut: whether the limit ended them.
-    """
-
-    def __init__(self, lines: Iterable[str], most: int) -> None:
-        self._lines = lines
-        self._most = most
-        self.size = 0
-        self.cut = False
-
-    def __iter__(self) -> Iterator[str]:
-        for line in self._lines:
-            if self.size >= self._most:
-                self.cut = True
-                return
-            self.size += len(line) + 1
-            yield line

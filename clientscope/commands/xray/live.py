@@ -18,8 +18,7 @@ from clientscope.cluster.api_versions import Cluster, ask
 from clientscope.cluster.software import find_all
 from clientscope.commands.lint.shown import plain
 from clientscope.commands.xray import XraySettings
-from clientscope.commands.xray.incidents import Place
-from clientscope.commands.xray.inventory import Inventory, LogRead, Look
+from clientscope.commands.xray.inventory import Inventory, LogRead, LogReader, Look
 from clientscope.commands.xray.raised import (
     Connect,
     InUseError,
@@ -219,32 +218,24 @@ class Window:
     """
 
     def __init__(self, inventory: Inventory, name: str, followed: list[Followed], left: int) -> None:
-        self._inventory = inventory
-        self._readers = {each: inventory.reader(name or each.name) for each in followed}
-        self._sizes = dict.fromkeys(followed, 0)
+        self._logs = {each: LogReader(inventory, name or each.name) for each in followed}
         self._name = name
         self.left = left
 
     def read(self, seconds: float) -> None:
         """Adds the requests that come within so many seconds, or until no byte may be read any more."""
-        lines = follow(list(self._readers), time.monotonic() + seconds)
-        for each, line in lines:
+        for each, line in follow(list(self._logs), time.monotonic() + seconds):
             if self.left <= 0:
                 return
             self.left -= len(line) + 1
-            self._sizes[each] += len(line) + 1
-            reader = self._readers[each]
-            for request in reader.read((line,)):
-                self._inventory.add(request, Place(self._name or each.name, reader.lines))
+            self._logs[each].take(line)
 
     def end(self, max_bytes: int) -> Iterator[LogRead]:
         """Adds what was held, and says what was read of each log."""
-        for each, reader in self._readers.items():
-            for request in reader.end():
-                self._inventory.add(request, Place(self._name or each.name, reader.lines))
+        for each, log in self._logs.items():
             stopped = f"reading stopped after --max-bytes {max_bytes:,}" if self.left <= 0 else "it has ended" if each.ended else ""
             name = f"{self._name}: {each.name}" if self._name else each.name
-            yield LogRead(name, self._sizes[each], reader.requests, reader.unreadable, stopped, reader.at_info)
+            yield log.ended(name, stopped)
 
 
 def open_all(paths: list[Path | None], command: str, broker: int, stack: ExitStack) -> list[Followed]:
