@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
@@ -143,10 +143,15 @@ def clients(values: Mapping[str, str]) -> list[FrameworkClient]:
 
 def _by_kind(framework: Framework, names: Mapping[str, str]) -> list[FrameworkClient]:
     """The clients that settings of nobody's in particular are of: those that alone have one of them, or an admin client."""
-    of = {key: _kinds(framework.library, key) for key in names}
-    kinds = [kind for kind in _KINDS[:2] if any(each & {*_KINDS[:2]} == {kind} for each in of.values())] or [_KINDS[2]]
+    kinds = types_shown(framework.library, names) or [ClientType.ADMIN]
     theirs = [(kind, _of_kind(framework, names, kind)) for kind in kinds]
     return [FrameworkClient(framework, kind, own) for kind, own in theirs if own]
+
+
+def types_shown(library: str, names: Iterable[str]) -> list[ClientType]:
+    """Of producers and consumers those of which settings are that the other one hasn't."""
+    of = [_kinds(library, name) & {*_KINDS[:2]} for name in names]
+    return [kind for kind in _KINDS[:2] if {kind} in of]
 
 
 def _of_kind(framework: Framework, names: Mapping[str, str], kind: ClientType | None) -> dict[str, str]:
@@ -161,8 +166,8 @@ def _of_kind(framework: Framework, names: Mapping[str, str], kind: ClientType | 
 
 @cache
 def _kinds(library: str, key: str) -> frozenset[ClientType]:
-    """The types of clients that have the setting; empty for an unknown one."""
-    setting = libraries()[library].setting(key)
+    """The types of clients that have the setting, of the library or of Java; empty for an unknown one."""
+    setting = libraries()[library].setting(key) or libraries()["java"].setting(key)
     return frozenset(kind for kind in ClientType if setting and kind.value in setting.kinds)
 
 

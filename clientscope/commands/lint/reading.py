@@ -227,10 +227,6 @@ _OF_APPLICATIONS = ("spring.", "quarkus.", "micronaut.", "mp.messaging.", "loggi
 _ANYBODYS = {"retries"}
 """Names that don't show that a file is a Kafka client's."""
 
-# Beside those that `Dialect.defaults` tell apart: settings that have no default.
-_OF_PRODUCERS = {"transactional.id", "key.serializer", "value.serializer", "partitioner.class"}
-_OF_CONSUMERS = {"group.id", "group.instance.id", "key.deserializer", "value.deserializer", "client.rack"}
-
 
 @dataclass(frozen=True)
 class File:
@@ -351,20 +347,8 @@ def whose(names: Collection[str], dialect: Dialect) -> str:
 
 def client_types(names: Collection[str], dialect: Dialect) -> tuple[ClientType | None, ...]:
     """Which clients the settings are for, by those that only one kind has; a shared file is for several, and None is not known."""
-    if "application.id" in {dialect.kafka_name(name, ClientType.STREAMS) for name in names}:
+    if "application.id" in names:
         return (ClientType.STREAMS,)
-    found = [
-        client_type
-        for client_type in (ClientType.PRODUCER, ClientType.CONSUMER)
-        if {dialect.kafka_name(name, client_type) for name in names} & _only(dialect, client_type)
-    ]
     if any(name.replace("_", ".").startswith(("share.acknowledgement", "share.acquire")) for name in names):
         return (ClientType.SHARE_CONSUMER,)
-    return tuple(found) or (None,)
-
-
-def _only(dialect: Dialect, client_type: ClientType) -> set[str]:
-    """Kafka's names of what, of producers and consumers, only this one has."""
-    other = ClientType.CONSUMER if client_type is ClientType.PRODUCER else ClientType.PRODUCER
-    own = _OF_PRODUCERS if client_type is ClientType.PRODUCER else _OF_CONSUMERS
-    return own | (set(dialect.defaults.get(client_type, {})) - set(dialect.defaults.get(other, {})))
+    return tuple(frameworks.types_shown(dialect.name, names)) or (None,)
