@@ -37,8 +37,6 @@ class LoggedRequest(NamedTuple):
     connection: str
     address: str
     principal: str
-    listener: str
-    security_protocol: str
     software_name: str
     software_version: str
     fields: Mapping[str, str]
@@ -96,8 +94,6 @@ def read_json(text: str, start: int, logged_at: str) -> LoggedRequest | None:
             connection,
             address_of(connection),
             cut(line["principal"]),
-            cut(line["listener"]),
-            cut(line["securityProtocol"]),
             cut(client.get("softwareName") or ""),
             cut(client.get("softwareVersion") or ""),
             json_fields(api_key, line.get("request") or {}),
@@ -137,9 +133,9 @@ _NAME = r"[^,{}=\[\]()]*"
 _TEXT_BEGIN = re.compile(r"RequestHeader\(apiKey=([A-Z_]+), apiVersion=(\d{1,5}), clientId=(.*?), correlationId=-?\d+\) -- (?=\{)")
 _FROM = " from connection "
 _CONNECTION = re.compile(r"(\S+);totalTime:")
-_SECURITY = re.compile(r",securityProtocol:([A-Z_]+),principal:")
+_SECURITY = re.compile(r",securityProtocol:[A-Z_]+,principal:")
 _LISTENER = re.compile(
-    r",listener:([^,:\s]+)"
+    r",listener:[^,:\s]+"
     r"(?:,clientInformation:ClientInformation\(softwareName=([^,()\s]*), softwareVersion=([^,()\s]*)\))?(?: \(\S+\))?\s*"
 )
 _BODIES = {
@@ -230,9 +226,7 @@ class _End(NamedTuple):
 
     start: int
     connection: str
-    security_protocol: str
     principal: str
-    listener: str
     software_name: str
     software_version: str
 
@@ -246,7 +240,7 @@ def _end(text: str) -> _End | None:
     if connection is None or security is None or listener is None or listener.start() < security.end():
         return None
     principal = text[security.end() : listener.start()]
-    return _End(start, connection[1], security[1], principal, listener[1], listener[2] or "", listener[3] or "")
+    return _End(start, connection[1], principal, listener[1] or "", listener[2] or "")
 
 
 def _request(text: str, start: int, end: _End, logged_at: str) -> LoggedRequest | None:
@@ -265,8 +259,6 @@ def _request(text: str, start: int, end: _End, logged_at: str) -> LoggedRequest 
         cut(end.connection),
         address_of(end.connection),
         cut(end.principal),
-        cut(end.listener),
-        cut(end.security_protocol),
         cut(end.software_name),
         cut(end.software_version),
         _fields(key, body),

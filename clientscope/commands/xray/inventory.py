@@ -33,8 +33,6 @@ MOST_VERSIONS = 200
 MOST_NAMELESS = 10_000
 """Connections whose requests have no client.id and are kept apart, since one before or after them may have it (KIP-1313)."""
 
-_MOST_INTRODUCTIONS = 8
-"""Requests that a connection introduces itself with; each repetition of SASL has three more."""
 _INTRODUCTIONS = frozenset({17, 18, 36})
 """SaslHandshake, ApiVersions, SaslAuthenticate: sent before it is known who the client is."""
 _OF_BROKERS = frozenset({4, 5, 6, 7, 27, 52, 53, 54, 55, 56, 58, 59, 62, 63, 67, 70, 73, 82, 83, 84, 85, 86, 87})
@@ -43,36 +41,21 @@ _UNKNOWN = "unknown", "unknown"
 
 
 @dataclass(slots=True)
-class SeenVersion:
-    """How often a client sent one request in one version.
-
-    Attributes:
-        first: date and time of the earliest, as logged; empty for a log without.
-        last: date and time of the latest.
-    """
-
-    count: int
-    first: str
-    last: str
-
-
-@dataclass(slots=True)
 class ClientRequests:
     """What one client's requests show.
 
     Attributes:
         place: of its first request.
-        versions: (api key, version) → how often it was sent, and when.
+        versions: (api key, version) → date and time of the latest request of that, as logged; empty for a log without.
         settings: (client type, Kafka's name) → the value and where it was seen. Without contradicted ones.
         contradicted: settings that came with different values, as of two clients that share an identity.
         acts_as_broker: it sent what only brokers send.
     """
 
     place: Place
-    listener: str
-    security_protocol: str
+    requests: int = 0
     connections: set[tuple[str, str]] = field(default_factory=set)
-    versions: dict[tuple[int, int], SeenVersion] = field(default_factory=dict)
+    versions: dict[tuple[int, int], str] = field(default_factory=dict)
     settings: dict[tuple[ClientType, str], tuple[str, Place]] = field(default_factory=dict)
     contradicted: set[tuple[ClientType, str]] = field(default_factory=set)
     acts_as_broker: bool = False
@@ -80,7 +63,7 @@ class ClientRequests:
 
     def add(self, request: LoggedRequest, place: Place, library: str | None) -> None:
         """Takes a request."""
-        self.count(request.api_key, request.api_version, request.logged_at)
+        self.count(request)
         if self._shown.get(request.api_key) == request.fields:
             return  # as most are: the same settings again
         self._shown[request.api_key] = request.fields
@@ -97,9 +80,9 @@ class ClientRequests:
         """Takes what was seen of it apart."""
         self.connections |= other.connections
         self.acts_as_broker |= other.acts_as_broker
-        for (api_key, api_version), seen in other.versions.items():
-            self.count(api_key, api_version, seen.first, seen.count)
-            self.count(api_key, api_version, seen.last, 0)
+        self.requests += other.requests
+        for version, last in other.versions.items():
+            self._use(version, last)
         for key, (value, place) in other.settings.items():
             self._set(key, value, place)
         for key in other.contradicted:
@@ -115,16 +98,17 @@ class ClientRequests:
             del self.settings[key]
             self.contradicted.add(key)
 
-    def count(self, api_key: int, api_version: int, logged_at: str, times: int = 1) -> None:
-        """Counts a request in one version."""
-        if seen := self.versions.get((api_key, api_version)):
-            seen.count += times
-            if logged_at > seen.last:
-                seen.last = logged_at
-            elif logged_at and logged_at < seen.first:  # logs of several brokers or days are read in any order
-                seen.first = logged_at
-        elif len(self.versions) < MOST_VERSIONS:
-            self.versions[api_key, api_version] = SeenVersion(times, logged_at, logged_at)
+    def count(self, request: LoggedRequest) -> None:
+        """Counts a request, whose body says nothing of the client."""
+        self.requests += 1
+        self._use((request.api_key, request.api_version), request.logged_at)
+
+    def _use(self, version: tuple[int, int], logged_at: str) -> None:
+        last = self.versions.get(version)
+        if last is None and len(self.versions) >= MOST_VERSIONS:
+            return
+        if last is None or logged_at > last:  # logs of several brokers or days are read in any order
+            self.versions[version] = logged_at
 
     @property
     def client_types(self) -> tuple[ClientType, ...]:
@@ -134,28 +118,22 @@ class ClientRequests:
 
 @dataclass(slots=True)
 class _Introduced:
-    """What a connection sent before it was known who the client is: a few requests, of which the last names it best.
+    """What a connection sent before it was known who the client is.
 
     Attributes:
-        last: the last of them, with the newest client.id.
+        last: the last request, which names it best, with the newest client.id.
         software: name and version by ApiVersions; None before that.
     """
 
     last: LoggedRequest
-    place: Place
+    requests: ClientRequests
     software: tuple[str, str] | None = None
-    versions: list[tuple[int, int, str]] = field(default_factory=list)
 
     def add(self, request: LoggedRequest) -> None:
         self.last = request._replace(client_id=request.client_id or self.last.client_id)
         if name := request.fields.get("clientSoftwareName"):
             self.software = intern(name), intern(request.fields.get("clientSoftwareVersion", ""))
-        if len(self.versions) < _MOST_INTRODUCTIONS:
-            self.versions.append((request.api_key, request.api_version, request.logged_at))
-
-    def count(self, client: ClientRequests) -> None:
-        for version in self.versions:
-            client.count(*version)
+        self.requests.count(request)
 
 
 class Inventory:
@@ -198,7 +176,7 @@ class Inventory:
             self.left_out += 1
             return
         if introduced:
-            introduced.count(client)
+            client.merge(introduced.requests)
         library = dialect_of(software[0])
         client.add(request, place, library.name if library else None)
 
@@ -219,7 +197,7 @@ class Inventory:
             elif len(self.clients) < MOST_CLIENTS:
                 self.clients[named] = client
             else:
-                self.left_out += sum(seen.count for seen in client.versions.values())
+                self.left_out += client.requests
         self._nameless = {}
 
     def leave_out(self, client_id: str) -> None:
@@ -232,7 +210,7 @@ class Inventory:
         if waiting is None:
             if len(self._introduced) >= MOST_INTRODUCED:
                 self._count_oldest()
-            waiting = self._introduced[connection] = _Introduced(request, place)
+            waiting = self._introduced[connection] = _Introduced(request, ClientRequests(place))
         waiting.add(request)
 
     def _remember(self, known: OrderedDict[Any, Any], connection: object, value: object) -> None:
@@ -243,8 +221,8 @@ class Inventory:
     def _count_oldest(self) -> None:
         connection, introduced = self._introduced.popitem(last=False)
         software = introduced.software or self._software_of(introduced.last, connection)
-        if client := self._client(introduced.last, software, connection, introduced.place, introduced):
-            introduced.count(client)
+        if client := self._client(introduced.last, software, connection, introduced.requests.place, introduced):
+            client.merge(introduced.requests)
 
     def _client(
         self,
@@ -265,11 +243,11 @@ class Inventory:
         )
         client = self.clients.get(key) if name else self._nameless.get((connection, key))
         if client is None and not name and len(self._nameless) < MOST_NAMELESS:
-            client = self._nameless[connection, key] = ClientRequests(place, request.listener, request.security_protocol)
+            client = self._nameless[connection, key] = ClientRequests(place)
         if client is None and (client := self.clients.get(key)) is None:
             if len(self.clients) >= MOST_CLIENTS:
                 return None
-            client = self.clients[key] = ClientRequests(place, request.listener, request.security_protocol)
+            client = self.clients[key] = ClientRequests(place)
         if connection not in client.connections:
             if self._connections < MOST_CONNECTIONS:
                 self._connections += 1

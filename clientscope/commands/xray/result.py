@@ -208,11 +208,11 @@ def owner_shown(owner: Owner | None) -> str:
 
 
 def _judge(key: Client, client: ClientRequests, asked: UpgradeQuestion) -> JudgedClient:
-    logged = {seen.last: logged_ms(seen.last) for seen in client.versions.values()}
+    logged = {last: logged_ms(last) for last in client.versions.values()}
     texts = {ms: text for text, ms in logged.items()}
     # What was logged without a time may be of now.
     at = {text: (asked.since_ms or 0) if ms is None else ms for text, ms in logged.items()}
-    used = {ApiUse(*version): at[seen.last] for version, seen in client.versions.items()}
+    used = {ApiUse(*version): at[last] for version, last in client.versions.items()}
     shown, name = _client_shown(key), client_name(_application(key))
     return judged(shown, _subject(key, client), name, used, max(used.values(), default=0), asked, lambda ms: texts.get(ms, ""))
 
