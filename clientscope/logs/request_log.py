@@ -164,57 +164,6 @@ _MOST_HELD = 1_000
 """Requests behind a broken line that wait for its end; more than a client's names of 32 KiB can have."""
 
 
-class TextLines:
-    """Reads the lines of one log of Kafka 2.4 to 2.7, in their order: text, from 2.5 on with the client's software (KIP-511).
-
-    Kafka writes client.id and other names that a client chose as they came, with separators and line ends.  So a line counts only where it
-    can be read in one way, and a client whose names have line ends can't make lines of others: what follows the beginning of a broken line
-    is held until it is known where that line ends.
-
-    Attributes:
-        unreadable: lines that can be read in several ways, that are broken, or that stand where another's line is broken.
-    """
-
-    def __init__(self) -> None:
-        self.unreadable = 0
-        self._broken = False
-        self._held: list[LoggedRequest] = []
-        self._holding = False
-
-    def read(self, text: str, start: int, logged_at: str) -> Iterator[LoggedRequest]:
-        """Takes a line that has the beginning of a request at ``start``."""
-        end = _end(text)
-        if end is None:
-            self.unreadable += 1
-            self._broken = self._holding = True
-            return
-        if self._broken:
-            self.unreadable += 1
-            return
-        request = _request(text, start, end, logged_at)
-        if request is None:
-            self.unreadable += 1
-        elif self._holding:
-            self._held.append(request)
-            if len(self._held) >= _MOST_HELD:
-                yield from self.end()
-        else:
-            yield request
-
-    def rest(self, text: str) -> None:
-        """Takes a line without a beginning: where it has the end of a request, a broken line ends here, and all before was inside it."""
-        if (self._broken or self._holding) and _end(text):
-            self._broken = False
-            self.unreadable += len(self._held)
-            self._held.clear()
-
-    def end(self) -> Iterator[LoggedRequest]:
-        """Gives what was held."""
-        yield from self._held
-        self._held.clear()
-        self._holding = False
-
-
 @lru_cache(maxsize=256)
 def _key_of(constant: str) -> int | None:
     """Of a constant of Kafka's ``ApiKeys``: INIT_PRODUCER_ID for InitProducerId."""
@@ -288,6 +237,10 @@ OfLine = Callable[[int, str], object]
 class RequestLogReader:
     """Reads one broker's log.
 
+    Kafka 2.4 to 2.7 write text, from 2.5 on with the client's software (KIP-511), and client.id and other names that a client chose as they
+    came, with separators and line ends.  So a line of text counts only where it can be read in one way, and a client whose names have line
+    ends can't make lines of others: what follows the beginning of a broken line is held until it is known where that line ends.
+
     Args:
         others: gets the number and the text of each line that is of another logger.
         own: gets those of each line that is of the request logger.
@@ -295,20 +248,16 @@ class RequestLogReader:
     Attributes:
         lines: that were read, of any logger.
         requests: that could be read.
+        unreadable: lines of the request logger that are cut, of an unknown format, can be read in several ways, or stand where another's
+            line is broken.
     """
 
     def __init__(self, others: OfLine = lambda number, line: None, own: OfLine = lambda number, line: None) -> None:
         self._others, self._own = others, own
-        self.lines = 0
-        self.requests = 0
+        self.lines = self.requests = self.unreadable = 0
         self._all_at_info = True
-        self._unreadable = 0
-        self._text = TextLines()
-
-    @property
-    def unreadable(self) -> int:
-        """Lines of the request logger that are cut, of an unknown format, or such as a client could have made up."""
-        return self._unreadable + self._text.unreadable
+        self._broken = self._holding = False
+        self._held: list[LoggedRequest] = []
 
     @property
     def at_info(self) -> bool:
@@ -327,19 +276,17 @@ class RequestLogReader:
                 self._others(self.lines, line)
                 if "from connection" in line:
                     for text in texts(line):
-                        self._text.rest(text.line)
+                        self._rest(text.line)
                 continue
             self._own(self.lines, line)
             self._all_at_info &= "INFO" in line[: line.find(_BEGIN)]
-            for request in self._of(line):
-                self.requests += 1
-                yield request
+            yield from self._of(line)
 
     def end(self) -> Iterator[LoggedRequest]:
         """Gives what was held, once the log has ended."""
-        for request in self._text.end():
-            self.requests += 1
-            yield request
+        yield from self._held
+        self._held.clear()
+        self._holding = False
 
     def _of(self, line: str) -> Iterator[LoggedRequest]:
         for text in texts(line):
@@ -351,11 +298,32 @@ class RequestLogReader:
             start += len(_BEGIN)
             if text.line.startswith(_FORWARDED, start):
                 continue
-            if text.line.startswith("{", start):
+            if is_json := text.line.startswith("{", start):
                 request = read_json(text.line, start, logged_at) if len(line) < MAX_LINE else None
-                if request is None:
-                    self._unreadable += 1
-                else:
-                    yield request
             else:
-                yield from self._text.read(text.line, start, logged_at)
+                request = self._of_text(text.line, start, logged_at)
+            if request is None:
+                self.unreadable += 1
+                continue
+            self.requests += 1
+            if is_json or not self._holding:
+                yield request
+                continue
+            self._held.append(request)
+            if len(self._held) >= _MOST_HELD:
+                yield from self.end()
+
+    def _of_text(self, text: str, start: int, logged_at: str) -> LoggedRequest | None:
+        """The request of a line that has its beginning at ``start``; None where that, or one before it, is broken."""
+        end = _end(text)
+        if end is None:
+            self._broken = self._holding = True
+        return None if end is None or self._broken else _request(text, start, end, logged_at)
+
+    def _rest(self, text: str) -> None:
+        """Takes a line without a beginning: where it has the end of a request, a broken line ends here, and all before was inside it."""
+        if (self._broken or self._holding) and _end(text):
+            self._broken = False
+            self.unreadable += len(self._held)
+            self.requests -= len(self._held)
+            self._held.clear()
