@@ -117,7 +117,7 @@ class _Reader:
             key, first, last = names[-1], values[0], values[-1]
             value = ",".join(_plain(each[0]) for each in values)
             region = self._lines.region(first.start(), last.end())
-            yield Placed(self._named(key[0]), clean(value), region, self._text[key.start() : last.end()], self._lines.at(key.start())[0])
+            yield Placed(self._named(key[0]), clean(value), region, self._lines.at(key.start())[0])
 
     def _named(self, key: str) -> str:
         return clean(self._header + "".join(f"{each}." for each in self._open if each) + _plain(key))
@@ -152,4 +152,4 @@ def markup(content: bytes) -> Iterator[Placed]:
         elif group:
             line = lines.at(match.start())[0]
             value = clean(unescape(match[group]).strip())
-            yield Placed(clean(f"[{number}].xml.{match['key']}"), value, lines.region(*match.span(group)), match[0], line)
+            yield Placed(clean(f"[{number}].xml.{match['key']}"), value, lines.region(*match.span(group)), line)

@@ -109,7 +109,7 @@ def _read(path: str, client: LoggedStart, starts: int) -> Read:
     places = {
         key: Placed(
             key, setting.value, Region(setting.line, setting.column, setting.line, setting.column + len(setting.value)),
-            f"{key} = {setting.value}", setting.line, is_default=key not in was_given,
+            setting.line, is_default=key not in was_given,
         )
         for key, setting in client.settings.items()
         if setting.value is not None
@@ -118,7 +118,7 @@ def _read(path: str, client: LoggedStart, starts: int) -> Read:
     release = dialect.release_of(client.version)
     for name, line in client.unused.items():
         if judge(dialect, release, client.client_type, name).instead:
-            places[name] = Placed(name, "", Region(line, 1, line, 1), "", line)
+            places[name] = Placed(name, "", Region(line, 1, line, 1), line)
     # Of an incomplete client, or a worker, only the logged settings are known; the rules take them as settings under a prefix.
     complete = client.whole and not client.role
     subject = Subject(places, dialect, client.version, client.client_type, complete, observed=not complete and bool(client.settings))

@@ -270,7 +270,7 @@ def is_text(placed: Placed) -> bool:
 
 def is_command(placed: Placed) -> bool:
     """Whether a value may be a command, or is a list, whose words say what the next one is."""
-    return placed.source.endswith("]") or " -" in (placed.value or "")
+    return "," in (placed.value or "") or " -" in (placed.value or "")
 
 
 def _is_about(name: str, value: str) -> bool:
@@ -357,7 +357,7 @@ def _is_literal(value: str, is_plain: bool, line: str) -> bool:
 
 
 def _placed(name: str, value: str, line: int, start: int) -> Placed:
-    return Placed(name, value, Region(line, start + 1, line, start + 1 + len(value)), "", line)
+    return Placed(name, value, Region(line, start + 1, line, start + 1 + len(value)), line)
 
 
 def subjects(found: Iterable[Placed]) -> Iterator[Subject]:

@@ -9,8 +9,6 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Any, NamedTuple
 
-from clientscope.catalog.sensitive_values import judge_value
-from clientscope.catalog.value_states import ValueState
 from clientscope.commands.lint import credentials, shown
 from clientscope.commands.lint.judging import OF_ONE_CLIENT, RuleTexts, Subject, severity_of
 from clientscope.commands.lint.placed import LINE_END, Placed, Region
@@ -100,7 +98,6 @@ class FileFinding:
     Attributes:
         region: of the value that it is about; None where that isn't in the file.
         settings: those that decided; the first is the one that it is about.
-        source: the setting as the file has it, fit to be shown; empty for a secret.
     """
 
     rule: RuleTexts
@@ -111,7 +108,6 @@ class FileFinding:
     message: str
     region: Region | None
     settings: Sequence[FileSetting]
-    source: str = ""
 
     @property
     def rank(self) -> int:
@@ -329,14 +325,15 @@ def _client(read: Read) -> PatternSubject:
 def _said(read: Read, subject: Subject, rule: RuleTexts, verdict: Verdict, about: Sequence[Setting]) -> tuple[object, ...]:
     """The last fields of a finding: what is said, where in the file, and of which settings."""
     settings: list[FileSetting] = []
-    region, source = None, ""
+    region = None
     stand = [subject.placed(judged.key) for judged in about]
     for judged, placed in zip(about, stand, strict=True):
-        secret = rule.is_leak or judged.redacted is not None or (placed is not None and _is_secret(placed, judged.key))
+        secret = rule.is_leak or judged.redacted is not None
+        secret = secret or (placed is not None and shown.is_secret(placed.name, placed.value or "", judged.key))
         setting = _setting(judged, placed, secret)
         if placed and region is None and not placed.is_default:
             # A setting in the file can be changed there, so the finding is mainly about it; defaults come after it.
-            region, source = placed.region, "" if secret or setting.key != placed.name else _source(placed)
+            region = placed.region
             settings.insert(0, setting)
         else:
             settings.append(setting)
@@ -345,11 +342,11 @@ def _said(read: Read, subject: Subject, rule: RuleTexts, verdict: Verdict, about
     severity, message = severity_of(verdict, about), verdict.message
     if rule.is_leak and stand and all(placed is not None and credentials.is_sample(placed.value or "") for placed in stand):
         severity, message = "info", shown.SAMPLE
-    return severity, message, region, settings, source
+    return severity, message, region, settings
 
 
 def _setting(judged: Setting, placed: Placed | None, secret: bool) -> FileSetting:
-    name, note = shown.key(placed.name, placed.source) if placed else shown.key(judged.key), judged.note
+    name, note = shown.key(placed.name, placed.bare) if placed else shown.key(judged.key), judged.note
     if secret:
         raw = placed.value if placed and placed.value is not None else ""
         value: str | None = shown.redacted(raw, judged.redacted.reason if judged.redacted else "sensitive")
@@ -360,14 +357,3 @@ def _setting(judged: Setting, placed: Placed | None, secret: bool) -> FileSettin
             note = note or f"in effect: {shown.plain(judged.value)}"
     origin: SettingOrigin = "set" if placed and not placed.is_default else "default"
     return FileSetting(name, value, origin, note=note, line=placed.line if placed else None)
-
-
-def _is_secret(placed: Placed, kafka_name: str) -> bool:
-    in_source = judge_value(placed.source) in (ValueState.VALUE_SHAPE, ValueState.LOOKS_RANDOM)
-    return in_source or shown.is_secret(placed.name, placed.value or "", kafka_name)
-
-
-def _source(placed: Placed) -> str:
-    """The setting on one line, as the file has it where it has it on one line."""
-    one_line = placed.source and "\n" not in placed.source and "\r" not in placed.source
-    return placed.source if one_line else f"{placed.name} = {placed.value or ''}"

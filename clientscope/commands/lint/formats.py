@@ -105,9 +105,10 @@ def _block(finding: FileFinding, colour: bool) -> Iterator[str]:
     first = finding.settings[0] if finding.settings else None
     if finding.region and first:
         margin = " " * len(str(finding.line))
-        line, caret = _line(finding, first)
+        before, value = f"{first.key} = ", first.value or ""
+        caret = " " * len(before) + "^" * len(value or " ")
         yield f" {margin} |"
-        yield f" {finding.line} | {line}"
+        yield f" {finding.line} | {before}{value}"
         yield f" {margin} | {_painted(caret, finding.severity, colour)}{f' {first.note}' if first.note else ''}"
     for setting in finding.settings if not finding.region else finding.settings[1:]:
         yield f"   = with {stated(setting)}"
@@ -123,19 +124,6 @@ def _wrapped(paragraph: str) -> list[str]:
     """A rule's paragraph, whole: in lines on a terminal, and else in one that can be searched."""
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() or "COLUMNS" in os.environ else 0
     return [paragraph] if width < _NARROWEST else wrapped(paragraph, width)
-
-
-def _line(finding: FileFinding, first: FileSetting) -> tuple[str, str]:
-    """The setting, and the text below it; of a secret only the placeholder."""
-    if not finding.source:
-        before = f"{first.key} = "
-        return before + (first.value or ""), " " * len(before) + "^" * len(first.value or " ")
-    source = plain(finding.source)
-    region = finding.region
-    assert region is not None  # a source is of a region
-    length = max(1, region.end_column - region.column) if region.line == region.end_line else 1
-    start = max(0, len(source) - length)
-    return source, " " * start + "^" * (len(source) - start or 1)
 
 
 def stated(setting: FileSetting) -> str:

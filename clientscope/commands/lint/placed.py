@@ -36,19 +36,19 @@ class Placed(NamedTuple):
         name: as it is written, levels joined by dots.
         value: as text; None unless it is a text, a number or a list of those.
         region: of the value.
-        source: from the beginning of its name to the end of its value, exactly as in the file.
         line: of its name.
         shared: it comes from a YAML merge key, so settings beside it override it.
+        bare: a line has nothing but its name, which may be a name and a value with nothing between.
         is_default: the client library's default, printed along with other settings, as in a client's log.
     """
 
     name: str
     value: str | None
     region: Region
-    source: str
     line: int
     shared: bool = False
     is_default: bool = False
+    bare: bool = False
 
 
 class Malformed(ValueError):
@@ -108,5 +108,5 @@ def embedded(lines: LineStarts, start: int, stop: int, prefix: str) -> Iterator[
         end = min(line.start() if line else stop, stop)
         if match := _PROPERTY.fullmatch(lines.text, start, end):
             region = lines.region(*match.span(2))
-            yield Placed(clean(prefix + match[1]), clean(match[2]), region, match[0].strip(), region.line)
+            yield Placed(clean(prefix + match[1]), clean(match[2]), region, region.line)
         start = line.end() if line else stop

@@ -164,9 +164,7 @@ class _Walk:
 
     def _placed(self, name: str, text: str | None, begin: int, start: int, stop: int, shared: bool) -> Placed:
         # LineStarts by their index: YAML ends them at U+2028 and others too, where no editor does.
-        region, line = self._lines.region(start, stop), self._lines.at(begin)[0]
-        source = self._lines.text[begin:stop] if line == region.end_line else ""
-        return Placed(clean(name), text, region, source, line, shared)
+        return Placed(clean(name), text, self._lines.region(start, stop), self._lines.at(begin)[0], shared)
 
     def _visited(self) -> None:
         self._visits += 1
@@ -219,7 +217,7 @@ def _decoded(placed: list[Placed]) -> Iterator[Placed]:
             is_file = each.name.endswith(".properties")
             inside = embedded(LineStarts(text), 0, len(text), "") if is_file else credentials.in_lines(LINE_END.split(text))
             inside = [found._replace(name=f"{each.name}.{found.name}") for found in inside]
-        yield from (found._replace(region=each.region, line=each.line, source="") for found in inside)
+        yield from (found._replace(region=each.region, line=each.line) for found in inside)
 
 
 def _from_base64(value: str) -> str | None:
@@ -248,16 +246,14 @@ def _properties(content: bytes) -> Iterator[Placed]:
     position = 0
     try:
         for element in javaproperties.parse(io.StringIO(text)):
-            source = element.source
             if isinstance(element, javaproperties.KeyValue):
-                body = source.rstrip("\r\n")
+                body = element.source.rstrip("\r\n")
                 found = _PROPERTY.match(body)
                 value_at = found.end() if found else len(body)
-                start = len(body) - len(body.lstrip(" \t\f"))
                 region = _as_seen(text, lines, lines.region(position + value_at, position + len(body)))
-                line = lines.at(position + start)[0]
-                yield Placed(clean(element.key), clean(element.value), region, _utf8(body[start:]), line)
-            position += len(source)
+                bare = body.strip(" \t\f") == element.key
+                yield Placed(clean(element.key), clean(element.value), region, lines.at(position)[0], bare=bare)
+            position += len(element.source)
     except javaproperties.InvalidUEscapeError:
         raise Malformed("it has a \\u that four hexadecimal digits don't follow") from None
 
@@ -334,7 +330,7 @@ class _JsonScanner:
                 value, position = self._decoder.raw_decode(text, position)
                 if value is not None:
                     region = self._lines.region(value_at, position)
-                    yield Placed(clean(name), as_text(value), region, text[start:position], self._lines.at(start)[0])
+                    yield Placed(clean(name), as_text(value), region, self._lines.at(start)[0])
             position = _skip(text, position)
             if text[position] == ",":
                 position = _skip(text, position + 1)

@@ -11,7 +11,7 @@ import ast
 import warnings
 from collections.abc import Iterator
 
-from clientscope.commands.lint.placed import LineStarts, Placed, as_text, clean
+from clientscope.commands.lint.placed import LineStarts, Placed, Region, as_text, clean
 
 MAX_BYTES = 256 << 10
 """Of source that is parsed: its tree takes up to 450 times as much memory."""
@@ -21,8 +21,8 @@ _CLIENTS = ("Producer", "Consumer", "AdminClient")
 _DICTS = {"bootstrap.servers": "Client", "bootstrap_servers": "KafkaClient"}
 """By the name that shows whose settings a dict has."""
 
-_Pair = tuple[str, ast.expr, ast.expr]
-"""A setting's name, where it begins (for a keyword, where its value does), and its value."""
+_Pair = tuple[str, int, ast.expr]
+"""A setting's name, its line (of a keyword, that of its value), and its value."""
 
 
 def python_settings(content: bytes) -> Iterator[Placed]:
@@ -43,8 +43,8 @@ def python_settings(content: bytes) -> Iterator[Placed]:
     lines = LineStarts(text)
     for number, (client, pairs) in enumerate(_clients(nodes)):
         prefix = f"[{number}].python.{client}." if number else f"python.{client}."
-        for name, begin, value in pairs:
-            yield _placed(lines, prefix + name, begin, value)
+        for name, line, value in pairs:
+            yield Placed(clean(prefix + name), _literal(value), _region(lines, value), line)
 
 
 def _clients(nodes: list[ast.AST]) -> Iterator[tuple[str, list[_Pair]]]:
@@ -62,7 +62,7 @@ def _clients(nodes: list[ast.AST]) -> Iterator[tuple[str, list[_Pair]]]:
             given = [*node.args, *(each.value for each in node.keywords if each.arg is None)]  # conf, and **conf
             dicts = [of for each in given if (of := assigned.get(each.id) if isinstance(each, ast.Name) else each)]
             taken |= set(dicts)
-            keywords = [(each.arg, each.value, each.value) for each in node.keywords if each.arg is not None]
+            keywords = [(each.arg, each.value.lineno, each.value) for each in node.keywords if each.arg is not None]
             yield name, [*(pair for of in dicts for pair in _pairs(of)), *keywords]
     for node in nodes:
         if isinstance(node, ast.Dict) and node not in taken:
@@ -75,7 +75,7 @@ def _pairs(node: ast.expr) -> list[_Pair]:
     if not isinstance(node, ast.Dict):
         return []
     items = zip(node.keys, node.values, strict=True)
-    return [(key.value, key, value) for key, value in items if isinstance(key, ast.Constant) and isinstance(key.value, str)]
+    return [(key.value, key.lineno, value) for key, value in items if isinstance(key, ast.Constant) and isinstance(key.value, str)]
 
 
 def _name(function: ast.expr) -> str:
@@ -83,20 +83,16 @@ def _name(function: ast.expr) -> str:
     return function.attr if isinstance(function, ast.Attribute) else function.id if isinstance(function, ast.Name) else ""
 
 
-def _placed(lines: LineStarts, name: str, begin: ast.expr, value: ast.expr) -> Placed:
-    start, (first, last) = _span(lines, begin)[0], _span(lines, value)
-    return Placed(clean(name), _literal(value), lines.region(first, last), lines.text[start:last], begin.lineno)
+def _region(lines: LineStarts, node: ast.expr) -> Region:
+    """Its place; ``ast`` counts columns in bytes of UTF-8."""
 
-
-def _span(lines: LineStarts, node: ast.expr) -> tuple[int, int]:
-    """Positions in the text; ``ast`` counts columns in bytes of UTF-8."""
-
-    def position(row: int, column: int) -> int:
+    def column(row: int, column: int) -> int:
         start = lines.starts[row - 1]
-        return start + len(lines.text[start : start + column].encode()[:column].decode(errors="ignore"))
+        return len(lines.text[start : start + column].encode()[:column].decode(errors="ignore")) + 1
 
     assert node.end_lineno is not None and node.end_col_offset is not None, "of parsed source"
-    return position(node.lineno, node.col_offset), position(node.end_lineno, node.end_col_offset)
+    first, last = column(node.lineno, node.col_offset), column(node.end_lineno, node.end_col_offset)
+    return Region(node.lineno, first, node.end_lineno, last)
 
 
 def _literal(node: ast.expr) -> str | None:

@@ -171,7 +171,7 @@ def _repeated(placed: Sequence[Placed]) -> Iterable[tuple[int, str]]:
     last = {each.name: each for each in placed}
     for each in placed:
         if each is not last[each.name] and not each.shared:
-            yield each.line, f"{shown.key(each.name, each.source)} is there again in line {last[each.name].line}, which counts"
+            yield each.line, f"{shown.key(each.name, each.bare)} is there again in line {last[each.name].line}, which counts"
 
 
 # Choice of the files to read, and of the kind of settings that each holds.

@@ -64,13 +64,13 @@ def client_name(text: str, field: str = "client_id") -> str:
     return plain(sensitive.shown(text, field))
 
 
-def key(name: str, source: str = "") -> str:
+def key(name: str, bare: bool = False) -> str:
     """A setting's name, if it looks like one: a properties file with a key or a password pasted in has names that are the secret.
 
     Args:
-        source: the setting as the file has it; an unknown name without a value may be a name and a value with nothing between.
+        bare: see `Placed`.
     """
-    if not (name == source and is_custom(name)) and _NAME.fullmatch(name) and judge_value(name) is ValueState.PRESENT:
+    if not (bare and is_custom(name)) and _NAME.fullmatch(name) and judge_value(name) is ValueState.PRESENT:
         return name
     return f"‹a name of {_bytes(name)} bytes›"
 

@@ -158,7 +158,7 @@ def other_lines(inventory: Inventory) -> Iterator[Read]:
 def _placed(name: str, value: str, place: Place, of: Place | None = None) -> Placed:
     """A setting where it was seen, or, if that is in another log, where its client was."""
     line = place.line if of is None or place.log == of.log else of.line
-    return Placed(name, value, Region(line, 1, line, 1), f"{name} = {value}", line)
+    return Placed(name, value, Region(line, 1, line, 1), line)
 
 
 def question(target: str, release: str | None, owners: Owners, logs: Sequence[LogRead], since_ms: int | None = None) -> UpgradeQuestion:
