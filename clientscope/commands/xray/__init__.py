@@ -4,8 +4,7 @@
 - `live`: a look at a running cluster, bounded in time and size.
 - `raised`: the request logger at another level, and back whatever happens.
 - `result`: clients with the same settings, judged once by the rules; the result, without a format, with upgrade readiness.
-- `output`: the result for a terminal, as JSON, and as a page in one file, which `clientscope readiness` writes too.
-- `running`: the output, and the exit status.
+- `output`: the result for a terminal, as JSON, and as a page in one file, which `clientscope readiness` writes too; the exit status.
 """
 
 from __future__ import annotations
@@ -67,9 +66,9 @@ class XraySettings(RequestLogSettings, JudgingSettings, KafkaSettings):
 
 def run(settings: XraySettings) -> int:
     """Prints the result."""
-    from clientscope.commands.xray import running
+    from clientscope.commands.xray import output
 
-    return running.run(settings)
+    return output.run(settings)
 
 
 COMMAND = Command(XraySettings, run, error_status=2)

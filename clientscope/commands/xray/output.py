@@ -1,9 +1,10 @@
-"""The result on a terminal, as JSON, and as a page in one file, which needs nothing else and can be mailed and printed."""
+"""The command's result on a terminal, as JSON, and as a page in one file, which needs nothing else and can be mailed and printed."""
 
 from __future__ import annotations
 
 import json
 import os
+import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -18,9 +19,10 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from clientscope.commands.lint import formats
+from clientscope.commands.lint import formats, linting
 from clientscope.commands.lint.findings import LintReport
-from clientscope.commands.xray.result import AffectedApplication, ProblemRow, XrayResult
+from clientscope.commands.xray import XraySettings
+from clientscope.commands.xray.result import AffectedApplication, ProblemRow, XrayResult, look
 from clientscope.errors import SettingsError
 from clientscope.readiness import Readiness
 from clientscope.readiness.rows import NAMES, ReadinessRow, clients_by_verdict
@@ -32,6 +34,30 @@ _MOST_SOFTWARE = 15
 _MOST_AFFECTED = 3
 _MOST_READINESS = 10
 READINESS_COLOURS = {Readiness.BREAKS: "red", Readiness.UNKNOWN: "yellow", Readiness.FALLS_BACK: "cyan", Readiness.FINE: "green"}
+
+
+def run(settings: XraySettings) -> int:
+    """Prints the result; the command's exit status.
+
+    Raises:
+        ClientscopeError: something is wrong with the settings, the rules file or owners.toml.
+    """
+    made = look(settings)
+    sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # a terminal of few characters
+    match settings.output_format:
+        case "json":
+            print(json_document(made))
+        case "sarif":
+            print(formats.sarif_document(made.lint))
+        case _:
+            show(made)
+            if settings.statistics:
+                print("\n".join(formats.statistics(made.lint)))
+    if settings.html:
+        write_page(settings.html, html_page(made))
+        print(f"wrote {settings.html}", file=sys.stderr)
+    sys.stdout.flush()
+    return linting.ended(settings, made.lint)
 
 
 def show(made: XrayResult) -> None:

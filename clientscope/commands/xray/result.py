@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -397,25 +397,23 @@ def _software(clients: Mapping[Client, ClientRequests]) -> tuple[SeenSoftware, .
 
 
 def _problems(found: Sequence[ShownConfiguration], lint: LintReport) -> tuple[ProblemRow, ...]:
-    rows: dict[tuple[str, str], list[tuple[FileFinding, AffectedApplication]]] = defaultdict(list)
+    rows: dict[tuple[str, str], tuple[FileFinding, Counter[AffectedApplication]]] = {}
     others = (ShownConfiguration(file.path, "of no client", "", "", 0, {}, ()) for file in lint.files[len(found) :])
     for configuration, file in zip((*found, *others), lint.files, strict=True):
         for finding in file.findings:
-            rows[finding.rule.code, finding.severity].append((finding, _affected(configuration, finding)))
+            _, affected = rows.setdefault((finding.rule.code, finding.severity), (finding, Counter()))
+            affected[_affected(configuration, finding)] += configuration.clients
     problems = []
-    for (code, severity), affected in rows.items():
-        first = affected[0][0]
-        together: dict[AffectedApplication, int] = defaultdict(int)
-        for _, each in affected:
-            together[replace(each, clients=0)] += each.clients
-        counted = [replace(each, clients=count) for each, count in together.items()]
-        listed = sorted(counted, key=lambda each: (-each.clients, each.application))
+    for (code, severity), (first, affected) in rows.items():
+        together = sorted(affected.items(), key=lambda each: (-each[1], each[0].application))
+        listed = tuple(replace(each, clients=clients) for each, clients in together)
         use_instead = first.rule.documentation.get("Use instead", "").replace("``", "`")
-        problems.append(ProblemRow(code, severity, first.message, use_instead, first.rule.link, tuple(listed)))
+        problems.append(ProblemRow(code, severity, first.message, use_instead, first.rule.link, listed))
     return tuple(sorted(problems, key=lambda row: (-SEVERITIES.index(row.severity), -row.clients, row.code)))
 
 
 def _affected(configuration: ShownConfiguration, finding: FileFinding) -> AffectedApplication:
+    """Whom it is about, without how many clients they are."""
     settings = ", ".join(map(stated, finding.settings[:3]))
     return AffectedApplication(
         configuration.application,
@@ -423,7 +421,7 @@ def _affected(configuration: ShownConfiguration, finding: FileFinding) -> Affect
         configuration.client_type,
         configuration.software or f"line {finding.line}",
         settings,
-        configuration.clients,
+        0,
         owner_shown(finding.owner),
     )
 
