@@ -8,6 +8,7 @@ import shutil
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import PurePath
 from typing import Any
 from urllib.parse import quote
@@ -266,22 +267,18 @@ _OF_SETTING = ("key", "value", "origin", "line", "note")
 
 
 def _json_finding(finding: FileFinding) -> Mapping[str, object]:
-    region = finding.region
     return {
         "code": finding.rule.code,
         "name": finding.rule.name,
         "severity": finding.severity,
         "message": finding.message,
         "path": plain(finding.path),
-        "line": finding.line if region else None,
-        "column": finding.column if region else None,
-        "end_line": region.end_line if region else None,
-        "end_column": region.end_column if region else None,
+        **(finding.region._asdict() if finding.region else dict.fromkeys(Region._fields)),
         "settings": [{name: getattr(setting, name) for name in _OF_SETTING} for setting in finding.settings],
         "use_instead": finding.rule.documentation.get("Use instead"),
         "source": finding.rule.documentation.get("Source"),
         "see": finding.rule.link,
-        "owner": {"team": finding.owner.team, "contact": finding.owner.contact} if finding.owner else None,
+        "owner": asdict(finding.owner) if finding.owner else None,
         "fingerprint": finding.fingerprint,
     }
 
@@ -374,7 +371,7 @@ def _sarif_rule(rule: RuleTexts) -> dict[str, Any]:
 def _sarif_result(finding: FileFinding, index: int) -> dict[str, Any]:
     properties: dict[str, Any] = {"severity": finding.severity}
     if finding.owner:
-        properties["owner"] = {"team": finding.owner.team, "contact": finding.owner.contact}
+        properties["owner"] = asdict(finding.owner)
     return {
         "ruleId": finding.rule.code,
         "ruleIndex": index,
