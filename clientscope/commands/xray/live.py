@@ -7,7 +7,7 @@ import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 
@@ -38,8 +38,6 @@ from clientscope.local.process import spawn, stop
 from clientscope.logs import files
 from clientscope.logs.files import Followed, FollowedPipe, follow, open_logs
 from clientscope.readiness import nearest_release
-
-LevelRaised = Callable[[int], AbstractContextManager[None]]
 
 _OWN_CLIENT_ID = f"clientscope-xray-{secrets.token_hex(8)}"
 """Of this run's own requests, which are no client's; a client can't guess it, and so can't hide by it."""
@@ -85,7 +83,7 @@ def _look(settings: XraySettings, access: KafkaAccess, connect: Connect, guard: 
     brokers = [answer.broker.id for answer in cluster.answers]
     _restore_what_others_left(cluster.cluster_id, brokers, connect)
     paths = files.find(settings.paths)
-    if settings.level == "info":
+    if info := settings.level == "info":
         _refuse_info(cluster, settings.broker_release)
     _agree(settings, brokers)
 
@@ -93,10 +91,22 @@ def _look(settings: XraySettings, access: KafkaAccess, connect: Connect, guard: 
         return raised(journal_of(state_dir(), cluster.cluster_id, broker), connect, broker, guard.watch, settings.level.upper())
 
     look = Look(Inventory(), broker_release=_oldest(cluster))
-    if settings.level == "info":
-        _watch_all(settings, brokers, paths, connect, level_raised, look)
-    else:
-        _look_in_turn(settings, brokers, paths, level_raised, look)
+    left = settings.max_bytes
+    for together in [brokers] if info else [[broker] for broker in brokers]:
+        with ExitStack() as stack:
+            name = "" if info else f"broker {together[0]}"
+            window = Window(look.inventory, name, open_all(paths, settings.command, together, stack), left)
+            # What was seen until days of watching are interrupted is their result.
+            with _noting(look.errors), ExitStack() as levels, suppress(*[KeyboardInterrupt] * info):
+                for broker in together:
+                    levels.enter_context(level_raised(broker))
+                if info:
+                    _watch(settings, together, connect, window, look)
+                else:
+                    window.read(settings.seconds)
+            window.read(_GRACE_S)
+            look.logs.extend(window.end(settings.max_bytes))
+            left = window.left
     look.inventory.end()
     look.inventory.leave_out(_OWN_CLIENT_ID)
     return look
@@ -111,42 +121,20 @@ def _noting(errors: list[str]) -> Iterator[None]:
         errors.append(plain(f"{error or type(error).__name__}{hint}", 400))
 
 
-def _look_in_turn(settings: XraySettings, brokers: Sequence[int], paths: list[Path | None], level_raised: LevelRaised, look: Look) -> None:
-    left = settings.max_bytes
-    for broker in brokers:
-        with _noting(look.errors), ExitStack() as stack:
-            window = Window(look.inventory, f"broker {broker}", open_all(paths, settings.command, broker, stack), left)
-            with level_raised(broker):
-                window.read(settings.seconds)
-            window.read(_GRACE_S)
-            look.logs.extend(window.end(settings.max_bytes))
-            left = window.left
-
-
-def _watch_all(
-    settings: XraySettings, brokers: Sequence[int], paths: list[Path | None], connect: Connect, level_raised: LevelRaised, look: Look
-) -> None:
-    """Watches until the time is over, or until somebody interrupts it; what was seen by then is the result."""
-    with ExitStack() as stack:
-        followed = [each for at, broker in enumerate(brokers) for each in open_all([] if at else paths, settings.command, broker, stack)]
-        window = Window(look.inventory, "", followed, settings.max_bytes)
-        with _noting(look.errors), ExitStack() as levels, suppress(KeyboardInterrupt):
-            for broker in brokers:
-                levels.enter_context(level_raised(broker))
-            with closing(connect()) as admin:
-                for broker in brokers:
-                    send_deprecated(admin, broker)
-            end = time.monotonic() + settings.seconds
-            window.read(min(settings.seconds, _OWN_COMES_S))
-            _expect_own(look, len(brokers))
-            while window.left > 0 and (left := end - time.monotonic()) > 0:
-                window.read(min(left, _AGAIN_S))
-                for broker in brokers:
-                    with suppress(EnvironmentProblem, KafkaError):  # it is down, and asked again in a minute
-                        if raise_again(connect, broker, "INFO"):
-                            print(f"broker {broker} was restarted: {REQUEST_LOGGER} is at INFO again", file=sys.stderr)
-        window.read(_GRACE_S)
-        look.logs.extend(window.end(settings.max_bytes))
+def _watch(settings: XraySettings, brokers: Sequence[int], connect: Connect, window: Window, look: Look) -> None:
+    """Reads what brokers log at INFO until the time is over."""
+    with closing(connect()) as admin:
+        for broker in brokers:
+            send_deprecated(admin, broker)
+    end = time.monotonic() + settings.seconds
+    window.read(min(settings.seconds, _OWN_COMES_S))
+    _expect_own(look, len(brokers))
+    while window.left > 0 and (left := end - time.monotonic()) > 0:
+        window.read(min(left, _AGAIN_S))
+        for broker in brokers:
+            with suppress(EnvironmentProblem, KafkaError):  # it is down, and asked again in a minute
+                if raise_again(connect, broker, "INFO"):
+                    print(f"broker {broker} was restarted: {REQUEST_LOGGER} is at INFO again", file=sys.stderr)
 
 
 def _expect_own(look: Look, brokers: int) -> None:
@@ -237,8 +225,8 @@ class Window:
             yield log.ended(name, stopped)
 
 
-def open_all(paths: list[Path | None], command: str, broker: int, stack: ExitStack) -> list[Followed]:
-    """Begins to follow files, standard input (None), and the command's output.
+def open_all(paths: list[Path | None], command: str, brokers: Sequence[int], stack: ExitStack) -> list[Followed]:
+    """Begins to follow files, standard input (None), and the output of the command for each broker.
 
     Args:
         command: its words, without a shell; ``{broker}`` is replaced. Empty for none.
@@ -247,7 +235,7 @@ def open_all(paths: list[Path | None], command: str, broker: int, stack: ExitSta
         SettingsError: a file can't be read, or the command can't be started.
     """
     followed = open_logs(paths, stack)
-    if command:
+    for broker in brokers if command else ():
         words = [word.replace("{broker}", str(broker)) for word in shlex.split(command)]
         try:
             child = spawn(words, stdout=subprocess.PIPE)
