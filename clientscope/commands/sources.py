@@ -8,7 +8,8 @@ import re
 import shutil
 import textwrap
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args, get_origin
 
@@ -159,18 +160,15 @@ def load(cls: type[AnySettings], flags: Mapping[str, Any], environ: Mapping[str,
     origin: dict[str, str] = {}
     for name, field in cls.model_fields.items():
         section, key = _place(cls, name, field)
-        if is_flag_only(field):
-            if flags.get(name) is not None:
-                values[name], origin[name] = flags[name], flag(name, field)
-            continue
-        if key in tables.get(section, {}):
-            if is_secret(field):
+        places: dict[str, Any] = {}
+        if not is_flag_only(field):
+            places[f"{path}, [{section}] {key}"] = of_file = tables.get(section, {}).get(key)
+            if of_file is not None and is_secret(field):
                 require_private(Path(str(path)), f"[{section}] {key} is in")
-            values[name], origin[name] = tables[section][key], f"{path}, [{section}] {key}"
-        if (from_environment := environ.get(variable(cls, name, field))) is not None:
-            values[name], origin[name] = from_environment, variable(cls, name, field)
-        if flags.get(name) is not None:
-            values[name], origin[name] = flags[name], flag(name, field)
+            places[variable(cls, name, field)] = environ.get(variable(cls, name, field))
+        for place, value in {**places, flag(name, field): flags.get(name)}.items():
+            if value is not None:
+                values[name], origin[name] = value, place
     try:
         return cls(**values)
     except ValidationError as error:
@@ -180,15 +178,12 @@ def load(cls: type[AnySettings], flags: Mapping[str, Any], environ: Mapping[str,
         raise SettingsError(f"{where}: {message}", f"see: clientscope {' '.join(cls.words())} --help") from None
 
 
-def known_keys() -> dict[str, set[str]]:
-    """TOML table → its keys, over all commands."""
-    known: dict[str, set[str]] = {}
-    for cls in (command.settings for command in COMMANDS):
-        for name, field in cls.model_fields.items():
+def _known() -> Iterator[tuple[type[Settings], str, FieldInfo]]:
+    """The settings of all commands that the environment and a file may have."""
+    for command in COMMANDS:
+        for name, field in command.settings.model_fields.items():
             if not is_flag_only(field):
-                section, key = _place(cls, name, field)
-                known.setdefault(section, set()).add(key)
-    return known
+                yield command.settings, name, field
 
 
 def _read_toml(path: Path) -> dict[str, dict[str, Any]]:
@@ -199,7 +194,10 @@ def _read_toml(path: Path) -> dict[str, dict[str, Any]]:
         raise SettingsError(f"{path}: {error.strerror}", "--config and CLIENTSCOPE_CONFIG must name a readable TOML file") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SettingsError(f"{path} is not TOML: {error}") from None
-    known = known_keys()
+    known: dict[str, set[str]] = defaultdict(set)
+    for setting in _known():
+        section, key = _place(*setting)
+        known[section].add(key)
     for section, table in tables.items():
         if section not in known or not isinstance(table, dict):
             raise SettingsError(f"{path}:{_line(text, section)}: unknown table [{section}]", f"known: {', '.join(sorted(known))}")
@@ -218,19 +216,7 @@ def _line(text: str, key: str) -> int:
 
 
 def _refuse_unknown_variables(environ: Mapping[str, str]) -> None:
-    known = {
-        variable(cls, name, field)
-        for cls in (command.settings for command in COMMANDS)
-        for name, field in cls.model_fields.items()
-        if not is_flag_only(field)
-    } | _OTHER_VARIABLES
+    known = {variable(*setting) for setting in _known()} | _OTHER_VARIABLES
     for name in sorted(environ):
         if name.startswith(ENV_PREFIX) and name not in known:
             raise SettingsError(f"unknown environment variable {name}", "list the known variables: clientscope COMMAND --help")
-
-
-def parse(cls: type[AnySettings], argv: Sequence[str]) -> AnySettings:
-    """Settings from bare arguments, for processes that are started from Python (spark-submit, tests)."""
-    parser = argparse.ArgumentParser(prog=f"clientscope {cls.section}", allow_abbrev=False)
-    add_flags(parser, cls)
-    return load(cls, vars(parser.parse_args(argv)))

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import argparse
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
+
+from clientscope.commands import sources
+from clientscope.commands.sources import AnySettings
 
 
 class Said(NamedTuple):
@@ -54,3 +58,10 @@ def document(run: Run, *words: str) -> dict[str, Any]:
     said = run(*words, "--output-format", "json")
     assert (said.status, said.err) == (0, "")
     return dict(json.loads(said.out))
+
+
+def settings_of(cls: type[AnySettings], argv: Sequence[str]) -> AnySettings:
+    """What a command's arguments come to, without the command."""
+    parser = argparse.ArgumentParser(allow_abbrev=False)
+    sources.add_flags(parser, cls)
+    return sources.load(cls, vars(parser.parse_args(argv)))

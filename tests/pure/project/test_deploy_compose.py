@@ -12,6 +12,7 @@ from typing import Any
 import pyspark
 import pytest
 import yaml
+from command_runs import settings_of
 from dashboards import DEPLOY, queries, rules
 from every import every
 from places import ROOT
@@ -20,7 +21,6 @@ from programs import python, ran
 from prometheus_client import CollectorRegistry, generate_latest
 
 from clientscope.commands.registry import COMMANDS
-from clientscope.commands.sources import parse
 from clientscope.config import ServeSettings
 from clientscope.gateway.metrics import GatewayMetrics
 from clientscope.gateway.policy.metrics import PolicyMetrics
@@ -232,7 +232,7 @@ def test_our_command_lines_are_taken_by_our_commands(name: str, tmp_path: Path, 
     for variable, value in OURS[name]["environment"].items():
         monkeypatch.setenv(variable, value.replace("/run/secrets", str(tmp_path)))
     which = next(each for each in COMMANDS if each.words in ([flags[0]], [flags[0], "run"])).settings
-    settings = parse(which, flags[1:])
+    settings = settings_of(which, flags[1:])
     if isinstance(settings, ServeSettings):
         assert access_of(settings, "0.0.0.0").authentication == "token"  # noqa: S104 - nothing listens
     assert settings.bootstrap_servers == "kafka-1:19092,kafka-2:19092,kafka-3:19092"  # type: ignore[attr-defined]

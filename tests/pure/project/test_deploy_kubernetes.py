@@ -6,12 +6,12 @@ import re
 from typing import Any
 
 import yaml
+from command_runs import settings_of
 from every import every
 from places import ROOT
 from programs import python
 
 from clientscope.commands.registry import COMMANDS
-from clientscope.commands.sources import parse
 from clientscope.config import StreamSettings
 
 HERE = ROOT / "deploy" / "kubernetes"
@@ -54,13 +54,13 @@ def test_our_command_lines_are_taken_by_our_commands() -> None:
     for line in every(container["args"] for _, container, _ in CONTAINERS if "args" in container):
         program, word, *flags = (flag.replace("$(NODE_ID)", "0") for flag in line)
         assert program == "clientscope"
-        parse(next(each.settings for each in COMMANDS if each.words in ([word], [word, "run"])), flags)
+        settings_of(next(each.settings for each in COMMANDS if each.words in ([word], [word, "run"])), flags)
 
 
 def test_the_job_is_the_spark_operators() -> None:
     (job,) = documents("stream.yaml")
     assert (job["apiVersion"], job["kind"]) == ("sparkoperator.k8s.io/v1beta2", "SparkApplication")
-    settings = parse(StreamSettings, job["spec"]["arguments"])
+    settings = settings_of(StreamSettings, job["spec"]["arguments"])
     history, *others = job["spec"]["driver"]["volumeMounts"]
     assert settings.history_dir.startswith(history["mountPath"])
     assert others == job["spec"]["executor"]["volumeMounts"]
@@ -170,6 +170,6 @@ def test_internal_is_authenticated_and_encrypted() -> None:
             secrets = {volume["secret"]["secretName"] for volume in spec["volumes"] if "secret" in volume}
             assert "clientscope-kafka-client" in secrets
     job = documents("stream.yaml")[0]["spec"]
-    assert parse(StreamSettings, job["arguments"]).kafka_security_protocol == "SASL_SSL"
+    assert settings_of(StreamSettings, job["arguments"]).kafka_security_protocol == "SASL_SSL"
     assert (job["sparkConf"]["spark.authenticate"], job["sparkConf"]["spark.network.crypto.enabled"]) == ("true", "true")
     assert job["driver"]["envSecretKeyRefs"] == job["executor"]["envSecretKeyRefs"]

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from command_runs import settings_of
 from kafka.errors import KafkaConnectionError
 from private_files import private
 from programs import python
@@ -79,7 +80,7 @@ def test_the_password_is_only_where_it_must_be(tmp_path: Path) -> None:
 
 def test_a_password_is_no_flag(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        sources.parse(ServeSettings, ["--kafka-sasl-password", "x"])
+        settings_of(ServeSettings, ["--kafka-sasl-password", "x"])
     assert "unrecognized arguments" in capsys.readouterr().err
 
 
