@@ -10,7 +10,7 @@ import base64
 import io
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any
 
@@ -300,41 +300,32 @@ def _json(content: bytes) -> Iterator[Placed]:
     except ValueError:
         raise Malformed("it has a number of too many digits") from None
     if isinstance(loaded, dict):
-        yield from _JsonScanner(plain).object(_skip(plain, 0), "", 0)
+        yield from _members(LineStarts(plain), _skip(plain, 0), "", 0)
 
 
-class _JsonScanner:
-    """Members of an object, one after the other, with their places; the text is known to be JSON."""
+_raw_decode = json.JSONDecoder().raw_decode
 
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._lines = LineStarts(text)
-        self._decoder = json.JSONDecoder()
-        self._end = 0
 
-    def object(self, position: int, prefix: str, level: int) -> Iterator[Placed]:
-        if level > MAX_LEVELS:
-            raise Malformed(TOO_DEEP)
-        text = self._text
-        position = _skip(text, position + 1)
-        while text[position] != "}":
-            start = position
-            key, position = scanstring(text, position + 1, True)
-            position = _skip(text, _skip(text, position) + 1)
-            name = prefix + key
-            if text[position] == "{":
-                yield from self.object(position, f"{name}.", level + 1)
-                position = self._end
-            else:
-                value_at = position
-                value, position = self._decoder.raw_decode(text, position)
-                if value is not None:
-                    region = self._lines.region(value_at, position)
-                    yield Placed(clean(name), as_text(value), region, self._lines.at(start)[0])
-            position = _skip(text, position)
-            if text[position] == ",":
-                position = _skip(text, position + 1)
-        self._end = position + 1
+def _members(lines: LineStarts, position: int, prefix: str, level: int) -> Generator[Placed, None, int]:
+    """The members of the object that begins at a position, each with its place, and where it ends; the text is known to be JSON."""
+    if level > MAX_LEVELS:
+        raise Malformed(TOO_DEEP)
+    text = lines.text
+    position = _skip(text, position + 1)
+    while text[position] != "}":
+        line = lines.at(position)[0]
+        key, position = scanstring(text, position + 1, True)
+        start = _skip(text, _skip(text, position) + 1)
+        if text[start] == "{":
+            position = yield from _members(lines, start, f"{prefix}{key}.", level + 1)
+        else:
+            value, position = _raw_decode(text, start)
+            if value is not None:
+                yield Placed(clean(prefix + key), as_text(value), lines.region(start, position), line)
+        position = _skip(text, position)
+        if text[position] == ",":
+            position = _skip(text, position + 1)
+    return position + 1
 
 
 def _skip(text: str, position: int) -> int:
