@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -82,16 +83,6 @@ class FrameworkClient:
         return {key: text for key, text in of.items() if key not in self.names}
 
 
-@dataclass(frozen=True)
-class _Place:
-    """Where settings of one client, or shared ones, stand; ``within`` is the document or the container."""
-
-    framework: Framework
-    within: str
-    prefix: str
-    role: str
-
-
 @cache
 def frameworks() -> tuple[Framework, ...]:
     """All of the table, in the order in which they are asked."""
@@ -106,38 +97,33 @@ def _framework(brings: Mapping[str, Any], **row: Any) -> Framework:
 
 def clients(values: Mapping[str, str]) -> list[FrameworkClient]:
     """Every client of a framework that some of a file's settings are of; each has those that its framework's clients share."""
-    found: dict[_Place, dict[str, str]] = {}
     said = {each: _is_beside(each, values) for each in frameworks()}
     patterns = [each for each in (*_patterns(), *_of_clusters(values)) if said[each[0]]]
+    # A framework in a document or a container → prefix and role of settings of one client, or of shared ones → their names.
+    found: dict[tuple[Framework, str], dict[tuple[str, str], dict[str, str]]] = defaultdict(lambda: defaultdict(dict))
     for name in values:
         for framework, spelling, role, pattern in patterns:
             if (match := pattern.fullmatch(name)) is None:
                 continue
             if key := _key(framework, spelling, match["key"]):
-                place = _Place(framework, match["within"], _PROPERTIES.sub("", match["prefix"]), role)
-                names = found.setdefault(place, {})
+                names = found[framework, match["within"]][_PROPERTIES.sub("", match["prefix"]), role]
                 if spelling != "relaxed" or key not in names:  # what is given as the library's own setting comes last, and counts
                     names[key] = name
             break
     made: list[FrameworkClient] = []
-    shared = {place: names for place, names in found.items() if place.role == SHARED}
-    alone = dict(shared)
-    for place, names in found.items():
-        if place.role == SHARED or not _is_clients(place.framework, names):
-            continue
-        kind = ClientType(place.role) if place.role != TOPICS else None
-        common: dict[str, str] = {}
-        for each, others in shared.items():
-            if (each.framework, each.within) == (place.framework, place.within):
-                common |= _of_kind(each.framework, _known(each.framework, others), kind)
-                alone.pop(each, None)
-        made.append(FrameworkClient(place.framework, kind, {**common, **names}))
-    for place, names in alone.items():
-        framework = place.framework
-        if any(re.fullmatch(other, key) for other in framework.unless for key in names):
-            continue
-        if not framework.needs or not names.keys().isdisjoint(framework.needs):
-            made += _by_kind(framework, _known(framework, names))
+    for (framework, _), places in found.items():
+        shared = [names for (_, role), names in places.items() if role == SHARED]
+        own = [(role, names) for (_, role), names in places.items() if role != SHARED and _is_clients(framework, names)]
+        for role, names in own:
+            kind = ClientType(role) if role != TOPICS else None
+            common: dict[str, str] = {}
+            for others in shared:
+                common |= _of_kind(framework, _known(framework, others), kind)
+            made.append(FrameworkClient(framework, kind, {**common, **names}))
+        for names in () if own else shared:
+            is_others = any(re.fullmatch(other, key) for other in framework.unless for key in names)
+            if not is_others and (not framework.needs or not names.keys().isdisjoint(framework.needs)):
+                made += _by_kind(framework, _known(framework, names))
     return made
 
 
