@@ -134,15 +134,10 @@ def setting_of(line: str) -> tuple[str, str, str, int] | None:
     at = line.find(" =")
     if at < 1 or line[at + 2 : at + 3] not in ("", " "):
         return None
-    before, key = _last_word(line[:at])
+    *before, key = line[:at].replace("#011", "\t").rsplit(maxsplit=1) or [""]  # syslog writes a tab as #011
     if not _KEY.fullmatch(key):
         return None
-    return before, key, line[at + 3 :], at + 4
-
-
-def _last_word(text: str) -> tuple[str, str]:
-    words = text.replace("#011", "\t").rsplit(maxsplit=1)  # syslog writes a tab as #011
-    return ("", words[-1] if words else "") if len(words) < 2 else (words[0], words[1])
+    return "".join(before), key, line[at + 3 :], at + 4
 
 
 _CLIENTS = {

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from html import unescape
 
-from clientscope.commands.lint.placed import MAX_LEVELS, TOO_DEEP, LineStarts, Malformed, Placed, clean, embedded
+from clientscope.commands.lint.placed import MAX_LEVELS, TOO_DEEP, LineStarts, Malformed, Placed, embedded
 
 _TOKEN = re.compile(
     r"""(?P<header>(?:^|(?<=[\r\n]))[ \t]*\[\[?[ \t]*(?P<section>[^\[\]\r\n]{1,200})\]\]?[ \t]*(?=[#;\r\n]|\Z))
@@ -117,10 +117,10 @@ class _Reader:
             key, first, last = names[-1], values[0], values[-1]
             value = ",".join(_plain(each[0]) for each in values)
             region = self._lines.region(first.start(), last.end())
-            yield Placed(self._named(key[0]), clean(value), region, self._lines.at(key.start())[0])
+            yield Placed(self._named(key[0]), value, region, self._lines.at(key.start())[0])
 
     def _named(self, key: str) -> str:
-        return clean(self._header + "".join(f"{each}." for each in self._open if each) + _plain(key))
+        return self._header + "".join(f"{each}." for each in self._open if each) + _plain(key)
 
     def _reset(self) -> None:
         self._names, self._values, self._assigned, self._listed = [], [], False, 0
@@ -151,5 +151,5 @@ def markup(content: bytes) -> Iterator[Placed]:
             number += 1
         elif group:
             line = lines.at(match.start())[0]
-            value = clean(unescape(match[group]).strip())
-            yield Placed(clean(f"[{number}].xml.{match['key']}"), value, lines.region(*match.span(group)), line)
+            value = unescape(match[group]).strip()
+            yield Placed(f"[{number}].xml.{match['key']}", value, lines.region(*match.span(group)), line)

@@ -27,20 +27,16 @@ CLEAN, FOUND, WRONG = 0, 1, 2
 _SILENT = "no client's settings are in this log: Java clients log them at INFO when they start, librdkafka's with debug=conf"
 
 
-def run(settings: LintSettings, today: date | None = None, token: str | None = None) -> int:
+def run(settings: LintSettings) -> int:
     """Prints the rules' findings on the files; returns the command's exit status.
-
-    Args:
-        today: in UTC, for suppressions that end.
-        token: see `formats.github_lines`.
 
     Raises:
         ClientscopeError: something is wrong with the settings, the rules file or owners.toml.
     """
-    made = lint(settings, today or datetime.now(UTC).date())
+    made = lint(settings, datetime.now(UTC).date())
     sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # a terminal of few characters
     try:
-        for line in _lines(settings, made, token or secrets.token_hex(16)):
+        for line in _lines(settings, made):
             print(line)
         sys.stdout.flush()
     except BrokenPipeError:  # `| head` has read enough; what was found stays found
@@ -103,7 +99,7 @@ def _services(read: Read) -> Iterator[tuple[int, str]]:
         yield 1, f"judged by the profile {name}, by its address; --profile chooses another"
 
 
-def _lines(settings: JudgingSettings, made: LintReport, token: str) -> Iterator[str]:
+def _lines(settings: JudgingSettings, made: LintReport) -> Iterator[str]:
     more = formats.statistics(made) if settings.statistics else iter(())
     match settings.output_format:
         case "json":
@@ -111,7 +107,7 @@ def _lines(settings: JudgingSettings, made: LintReport, token: str) -> Iterator[
         case "sarif":
             yield formats.sarif_document(made)
         case "github":
-            yield from formats.github_lines(made, token, more)
+            yield from formats.github_lines(made, secrets.token_hex(16), more)
         case "concise":
             yield from formats.concise(made, formats.coloured())
             yield from more

@@ -90,7 +90,7 @@ def as_text(value: Any) -> str | None:
         text = value.isoformat()
     elif isinstance(value, list) and all(isinstance(item, str | int | float) for item in value):
         text = ",".join(as_text(item) or "" for item in value)
-    return None if text is None else clean(text)
+    return text
 
 
 def clean(text: str) -> str:
@@ -108,5 +108,5 @@ def embedded(lines: LineStarts, start: int, stop: int, prefix: str) -> Iterator[
         end = min(line.start() if line else stop, stop)
         if match := _PROPERTY.fullmatch(lines.text, start, end):
             region = lines.region(*match.span(2))
-            yield Placed(clean(prefix + match[1]), clean(match[2]), region, region.line)
+            yield Placed(prefix + match[1], match[2], region, region.line)
         start = line.end() if line else stop

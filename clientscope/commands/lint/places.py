@@ -164,7 +164,7 @@ class _Walk:
 
     def _placed(self, name: str, text: str | None, begin: int, start: int, stop: int, shared: bool) -> Placed:
         # LineStarts by their index: YAML ends them at U+2028 and others too, where no editor does.
-        return Placed(clean(name), text, self._lines.region(start, stop), self._lines.at(begin)[0], shared)
+        return Placed(name, text, self._lines.region(start, stop), self._lines.at(begin)[0], shared)
 
     def _visited(self) -> None:
         self._visits += 1
@@ -235,7 +235,7 @@ def _bounded(settings: Iterator[Placed]) -> Iterator[Placed]:
             raise Malformed(TOO_MANY)
         if size > MAX_TEXT:
             raise Malformed(f"its names and values have more than {MAX_TEXT} characters")
-        yield each
+        yield each._replace(name=clean(each.name), value=each.value and clean(each.value))
 
 
 def _properties(content: bytes) -> Iterator[Placed]:
@@ -252,7 +252,7 @@ def _properties(content: bytes) -> Iterator[Placed]:
                 value_at = found.end() if found else len(body)
                 region = _as_seen(text, lines, lines.region(position + value_at, position + len(body)))
                 bare = body.strip(" \t\f") == element.key
-                yield Placed(clean(element.key), clean(element.value), region, lines.at(position)[0], bare=bare)
+                yield Placed(element.key, element.value, region, lines.at(position)[0], bare=bare)
             position += len(element.source)
     except javaproperties.InvalidUEscapeError:
         raise Malformed("it has a \\u that four hexadecimal digits don't follow") from None
@@ -321,7 +321,7 @@ def _members(lines: LineStarts, position: int, prefix: str, level: int) -> Gener
         else:
             value, position = _raw_decode(text, start)
             if value is not None:
-                yield Placed(clean(prefix + key), as_text(value), lines.region(start, position), line)
+                yield Placed(prefix + key, as_text(value), lines.region(start, position), line)
         position = _skip(text, position)
         if text[position] == ",":
             position = _skip(text, position + 1)

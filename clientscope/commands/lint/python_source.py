@@ -11,7 +11,7 @@ import ast
 import warnings
 from collections.abc import Iterator
 
-from clientscope.commands.lint.placed import LineStarts, Placed, Region, as_text, clean
+from clientscope.commands.lint.placed import LineStarts, Placed, Region, as_text
 
 MAX_BYTES = 256 << 10
 """Of source that is parsed: its tree takes up to 450 times as much memory."""
@@ -44,7 +44,7 @@ def python_settings(content: bytes) -> Iterator[Placed]:
     for number, (client, pairs) in enumerate(_clients(nodes)):
         prefix = f"[{number}].python.{client}." if number else f"python.{client}."
         for name, line, value in pairs:
-            yield Placed(clean(prefix + name), _literal(value), _region(lines, value), line)
+            yield Placed(prefix + name, _literal(value), _region(lines, value), line)
 
 
 def _clients(nodes: list[ast.AST]) -> Iterator[tuple[str, list[_Pair]]]:

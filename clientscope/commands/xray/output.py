@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import NamedTuple
 
 import jinja2
 from markupsafe import Markup
@@ -163,14 +162,6 @@ MOST_ROWS = 500
 """Of a table."""
 
 
-class VerdictCount(NamedTuple):
-    """How many clients have a verdict."""
-
-    key: str
-    name: str
-    clients: int
-
-
 def render_page(template: Path, every: str, readiness: Iterable[ReadinessRow], **values: object) -> str:
     """A page's HTML; whatever a client chose is escaped.
 
@@ -187,7 +178,7 @@ def render_page(template: Path, every: str, readiness: Iterable[ReadinessRow], *
     loader = jinja2.FileSystemLoader([template.parent, Path(__file__).parent])
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, loader=loader)
     environment.globals["counted"] = counted
-    verdicts = [VerdictCount(each.value, NAMES[each], clients) for each, clients in clients_by_verdict(readiness).items()]
+    verdicts = clients_by_verdict(readiness)
     return environment.get_template(template.name).render(verdicts=verdicts, names=NAMES, most=MOST_ROWS, more=more, **values)
 
 

@@ -189,11 +189,6 @@ def judged_clients(clients: Mapping[Client, ClientRequests], asked: UpgradeQuest
     return [_judge(key, client, asked) for key, client in clients.items()]
 
 
-def application_shown(application: str) -> str:
-    """An application's name, without a secret and without control characters."""
-    return client_name(application) if application else "without client.id"
-
-
 def _client_shown(key: Client) -> Client:
     return Client(
         principal=client_name(key.principal or "", "principal"),
@@ -365,7 +360,7 @@ def _shown(configuration: SeenConfiguration) -> ShownConfiguration:
     settings = {key: _fit_to_show(key, each.value or "") for key, each in configuration.settings.items()}
     key = configuration.key
     return ShownConfiguration(
-        application_shown(configuration.application),
+        client_name(configuration.application) or "without client.id",
         client_name(key.principal or "", "principal"),
         configuration.client_type.value if configuration.client_type else "",
         software_of(_client_shown(key)),
