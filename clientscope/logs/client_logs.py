@@ -171,20 +171,23 @@ _GAP = 20
 """Lines of others between two settings."""
 
 
-class _Message:
-    """One that has begun.
+@dataclass
+class _Message(LoggedStart):
+    """A Java client's that has begun.
 
     Attributes:
+        fields: the process by the fields of a JSON object.
         before: what stood in its first line before the name.
         process: origin of its settings; None before the first one.
         foreign: lines since its last setting that aren't settings.
+        last: its last setting by name.
     """
 
-    def __init__(self, fields: str, before: str, client: LoggedStart) -> None:
-        self.fields, self.before, self.client = fields, before, client
-        self.process: str | None = None
-        self.foreign = 0
-        self.last = ""
+    fields: str = ""
+    before: str = ""
+    process: str | None = None
+    foreign: int = 0
+    last: str = ""
 
     def takes(self, text: LoggedLine, process: str) -> bool:
         """Whether a setting of this process may be its."""
@@ -246,8 +249,8 @@ class JavaLogs:
             return
         if len(self._open) >= _MOST_JAVA_OPEN:
             yield from self._finished(self._open.pop(0))
-        client = LoggedStart("java", _CLIENTS.get(name), number, role=_ROLES.get(name, ""))
-        self._open.append(_Message(text.process, before, client))
+        role = _ROLES.get(name, "")
+        self._open.append(_Message("java", _CLIENTS.get(name), number, role=role, fields=text.process, before=before))
 
     def _add(self, number: int, text: LoggedLine, before: str, key: str, value: str, column: int) -> bool:
         process = origin(before)
@@ -255,17 +258,17 @@ class JavaLogs:
         if message is None:
             return False
         message.process, message.foreign, message.last = process, 0, max(message.last, key)
-        if value == "[hidden]" or (message.client.role and key == "client.id" and not value):
+        if value == "[hidden]" or (message.role and key == "client.id" and not value):
             pass  # a worker without a client.id has one of its own
         elif len(value) <= MAX_VALUE:
-            message.client.add(key, LoggedSetting(_value(key, value), number, column))
+            message.add(key, LoggedSetting(_value(key, value), number, column))
         else:
-            message.client.contradicted.add(key)
+            message.contradicted.add(key)
         return True
 
     def _add_unused(self, number: int, text: LoggedLine, start: str, names: str) -> None:
         message = next((each for each in reversed(self._open) if each.process is not None and each.is_of(text, start)), None)
-        known = self._unused if message is None else message.client.unused
+        known = self._unused if message is None else message.unused
         if len(known) < MAX_SETTINGS:
             known |= dict.fromkeys(names.split(", "), number)
 
@@ -279,20 +282,19 @@ class JavaLogs:
         ended = [message for message in self._open if message.is_of(text, start) and message.process is not None]
         for message in ended:
             self._open.remove(message)
-            if message.client.role != _CONNECTOR:
-                message.client.version = version
+            if message.role != _CONNECTOR:
+                message.version = version
             message.foreign += 1
             yield from self._finished(message)
 
     def _finished(self, message: _Message) -> Iterator[LoggedStart]:
-        client = message.client
-        _correct(client)
-        followed = message.foreign > 0 and not client.contradicted
-        client.whole = followed and message.last >= (_LAST.get(client.client_type, "") if client.client_type else "")
-        own = _OF_CONNECTORS if client.role == _CONNECTOR else TYPES
-        if any(key in own for key in (*client.settings, *client.contradicted)):
+        _correct(message)
+        followed = message.foreign > 0 and not message.contradicted
+        message.whole = followed and message.last >= (_LAST.get(message.client_type, "") if message.client_type else "")
+        own = _OF_CONNECTORS if message.role == _CONNECTOR else TYPES
+        if any(key in own for key in (*message.settings, *message.contradicted)):
             self._found = True
-            yield client
+            yield message
 
 
 def _correct(client: LoggedStart) -> None:
