@@ -46,6 +46,7 @@ class ClientRequests:
 
     Attributes:
         place: of its first request.
+        library: the name of its dialect; None where it isn't known.
         versions: (api key, version) → date and time of the latest request of that, as logged; empty for a log without.
         settings: (client type, Kafka's name) → the value and where it was seen. Without contradicted ones.
         contradicted: settings that came with different values, as of two clients that share an identity.
@@ -53,6 +54,7 @@ class ClientRequests:
     """
 
     place: Place
+    library: str | None = None
     requests: int = 0
     connections: set[tuple[str, str]] = field(default_factory=set)
     versions: dict[tuple[int, int], str] = field(default_factory=dict)
@@ -61,14 +63,14 @@ class ClientRequests:
     acts_as_broker: bool = False
     _shown: dict[int, Mapping[str, str]] = field(default_factory=dict)
 
-    def add(self, request: LoggedRequest, place: Place, library: str | None) -> None:
+    def add(self, request: LoggedRequest, place: Place) -> None:
         """Takes a request."""
         self.count(request)
         if self._shown.get(request.api_key) == request.fields:
             return  # as most are: the same settings again
         self._shown[request.api_key] = request.fields
         self.acts_as_broker |= request.api_key in _OF_BROKERS or is_of_broker(request) or request.fields.get("replicaId", "-1").isdigit()
-        for setting in shown_settings(request.api_key, request.api_version, request.fields, library):
+        for setting in shown_settings(request.api_key, request.api_version, request.fields, self.library):
             self._set((setting.client_type, setting.key), setting.value, place)
 
     def agrees(self, other: ClientRequests) -> bool:
@@ -168,17 +170,10 @@ class Inventory:
         introduced = self._introduced.pop(connection, None)
         if introduced and not request.client_id:
             request = request._replace(client_id=introduced.last.client_id)
-        if introduced and introduced.software and not request.software_name:
-            self._remember(self._software, connection, introduced.software)
-        software = self._software_of(request, connection)
-        client = self._client(request, software, connection, place, introduced)
-        if client is None:
+        if client := self._client(request, connection, place, introduced):
+            client.add(request, place)
+        else:
             self.left_out += 1
-            return
-        if introduced:
-            client.merge(introduced.requests)
-        library = dialect_of(software[0])
-        client.add(request, place, library.name if library else None)
 
     def end(self) -> None:
         """Counts clients that only introduced themselves, and those without a name, once the logs have ended."""
@@ -220,19 +215,13 @@ class Inventory:
 
     def _count_oldest(self) -> None:
         connection, introduced = self._introduced.popitem(last=False)
-        software = introduced.software or self._software_of(introduced.last, connection)
-        if client := self._client(introduced.last, software, connection, introduced.requests.place, introduced):
-            client.merge(introduced.requests)
+        self._client(introduced.last, connection, introduced.requests.place, introduced)
 
     def _client(
-        self,
-        request: LoggedRequest,
-        software: tuple[str, str],
-        connection: tuple[str, str],
-        place: Place,
-        introduced: _Introduced | None,
+        self, request: LoggedRequest, connection: tuple[str, str], place: Place, introduced: _Introduced | None
     ) -> ClientRequests | None:
-        name = self._name(request, place.log)
+        """The client that sent a request, with what introduced it; None for one of too many."""
+        name, software = self._name(request, place.log), self._software_of(request, connection, introduced)
         self.incidents.add(request, name, place)
         key = Client(
             principal=request.principal or None,
@@ -243,11 +232,11 @@ class Inventory:
         )
         client = self.clients.get(key) if name else self._nameless.get((connection, key))
         if client is None and not name and len(self._nameless) < MOST_NAMELESS:
-            client = self._nameless[connection, key] = ClientRequests(place)
+            client = self._nameless[connection, key] = ClientRequests(place, _library(key))
         if client is None and (client := self.clients.get(key)) is None:
             if len(self.clients) >= MOST_CLIENTS:
                 return None
-            client = self.clients[key] = ClientRequests(place)
+            client = self.clients[key] = ClientRequests(place, _library(key))
         if connection not in client.connections:
             if self._connections < MOST_CONNECTIONS:
                 self._connections += 1
@@ -256,6 +245,8 @@ class Inventory:
                     self.incidents.connect(request, name, place)
             else:
                 self.uncounted = True
+        if introduced:
+            client.merge(introduced.requests)
         return client
 
     def _name(self, request: LoggedRequest, log: str) -> str:
@@ -266,11 +257,20 @@ class Inventory:
             self._remember(self._names, of, (intern(request.client_id), several or before != ""))
         return request.client_id or before
 
-    def _software_of(self, request: LoggedRequest, connection: tuple[str, str]) -> tuple[str, str]:
+    def _software_of(self, request: LoggedRequest, connection: tuple[str, str], introduced: _Introduced | None) -> tuple[str, str]:
         """The software in the line; before Kafka 2.5, which logs none, that of the connection's ApiVersions."""
+        if introduced and introduced.software:
+            if not request.software_name:
+                self._remember(self._software, connection, introduced.software)
+            return introduced.software
         if request.software_name:
             return request.software_name, request.software_version
         return self._software.get(connection, _UNKNOWN)
+
+
+def _library(key: Client) -> str | None:
+    found = dialect_of(key.software_name)
+    return found.name if found else None
 
 
 class LogReader(RequestLogReader):
