@@ -113,7 +113,7 @@ def clients(values: Mapping[str, str]) -> list[FrameworkClient]:
     made: list[FrameworkClient] = []
     for (framework, _), places in found.items():
         shared = [names for (_, role), names in places.items() if role == SHARED]
-        own = [(role, names) for (_, role), names in places.items() if role != SHARED and _is_clients(framework, names)]
+        own = [(role, names) for (_, role), names in places.items() if role != SHARED and _known(framework, names)]
         for role, names in own:
             kind = ClientType(role) if role != TOPICS else None
             common: dict[str, str] = {}
@@ -161,10 +161,6 @@ def _is_beside(framework: Framework, values: Mapping[str, str]) -> bool:
     """Whether the file has what shows the framework."""
     shown = [re.compile(each) for each in framework.beside]
     return not shown or any(each.fullmatch(f"{name}={value}") for name, value in values.items() for each in shown)
-
-
-def _is_clients(framework: Framework, names: Mapping[str, str]) -> bool:
-    return not framework.applications or not _clients_names(framework.library).isdisjoint(names)
 
 
 def _known(framework: Framework, names: Mapping[str, str]) -> dict[str, str]:

@@ -64,7 +64,10 @@ def yaml_settings(content: bytes) -> Iterator[Placed]:
         walk = _Walk(loader, LineStarts(content.decode("utf-8")))
         number = 0
         while loader.check_node():
-            yield from walk.document(loader.get_node(), number)
+            root = loader.get_node()
+            walk.visited()
+            if isinstance(root, yaml.MappingNode):
+                yield from walk.mapping(root, f"[{number}]." if number else "", 0, False)
             number += 1
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
@@ -95,14 +98,9 @@ class _Walk:
         self._lines = lines
         self._visits = 0
 
-    def document(self, root: Any, number: int) -> Iterator[Placed]:
-        """Those of one document; one that is no mapping has none."""
-        self._visited()
-        if isinstance(root, yaml.MappingNode):
-            yield from self._mapping(root, f"[{number}]." if number else "", 0, False)
-
-    def _mapping(self, node: Any, prefix: str, level: int, shared: bool) -> Iterator[Placed]:
-        self._visited()
+    def mapping(self, node: Any, prefix: str, level: int, shared: bool) -> Iterator[Placed]:
+        """Those of a mapping and of what is below it."""
+        self.visited()
         if level > MAX_LEVELS:
             raise Malformed(TOO_DEEP)
         # Merged settings come first, since the mapping's own settings override them.
@@ -110,14 +108,14 @@ class _Walk:
             if key.tag == _MERGE:
                 for merged in value.value if isinstance(value, yaml.SequenceNode) else [value]:
                     if isinstance(merged, yaml.MappingNode):
-                        yield from self._mapping(merged, prefix, level + 1, True)
+                        yield from self.mapping(merged, prefix, level + 1, True)
         for key, value in node.value:
-            self._visited()
+            self.visited()
             if not isinstance(key, yaml.ScalarNode) or key.tag == _MERGE:
                 continue
             name = prefix + str(self._loader.construct_object(key))
             if isinstance(value, yaml.MappingNode):
-                yield from self._mapping(value, f"{name}.", level + 1, shared)
+                yield from self.mapping(value, f"{name}.", level + 1, shared)
                 continue
             text = self._value(value)
             if text is not None and "\n" in text and name.endswith(".properties"):
@@ -131,10 +129,10 @@ class _Walk:
     def _items(self, node: Any, name: str, level: int, shared: bool) -> Iterator[Placed]:
         """What is below a list: variables by their names, and mappings by their places."""
         for number, item in enumerate(node.value):
-            self._visited()
+            self.visited()
             if isinstance(item, yaml.MappingNode):
                 if (variable := self._variable(item)) is None:
-                    yield from self._mapping(item, f"{name}[{number}].", level, shared)
+                    yield from self.mapping(item, f"{name}[{number}].", level, shared)
                     continue
                 key, value = variable
                 if (text := self._value(value)) is not None:
@@ -166,7 +164,8 @@ class _Walk:
         # LineStarts by their index: YAML ends them at U+2028 and others too, where no editor does.
         return Placed(name, text, self._lines.region(start, stop), self._lines.at(begin)[0], shared)
 
-    def _visited(self) -> None:
+    def visited(self) -> None:
+        """Counts a node, or a document that is none."""
         self._visits += 1
         if self._visits > _MOST_VISITS:
             raise Malformed(TOO_MANY)
