@@ -7,14 +7,14 @@ import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 
 from kafka.errors import KafkaError
 
 from clientscope.catalog.dialects.java import JAVA
-from clientscope.cluster.api_versions import Cluster, ask
+from clientscope.cluster.api_versions import ask
 from clientscope.cluster.software import find_all
 from clientscope.commands.lint.shown import plain
 from clientscope.commands.xray import XraySettings
@@ -37,7 +37,7 @@ from clientscope.kafka.admin import REQUEST_LOGGER, AdminClient, connected, send
 from clientscope.local.process import spawn, stop
 from clientscope.logs import files
 from clientscope.logs.files import Followed, FollowedPipe, follow, open_logs
-from clientscope.readiness import nearest_release
+from clientscope.readiness.judging import oldest_release
 
 _OWN_CLIENT_ID = f"clientscope-xray-{secrets.token_hex(8)}"
 """Of this run's own requests, which are no client's; a client can't guess it, and so can't hide by it."""
@@ -81,16 +81,17 @@ def look_at(settings: XraySettings) -> Look:
 def _look(settings: XraySettings, access: KafkaAccess, connect: Connect, guard: Watchdog) -> Look:
     cluster = ask(access.client_arguments())
     brokers = [answer.broker.id for answer in cluster.answers]
+    versions = [each.software.version or "" for each in find_all(cluster.answers, {}, {})]
     _restore_what_others_left(cluster.cluster_id, brokers, connect)
     paths = files.find(settings.paths)
     if info := settings.level == "info":
-        _refuse_info(cluster, settings.broker_release)
+        _refuse_info(settings.broker_release, versions)
     _agree(settings, brokers)
 
     def level_raised(broker: int) -> AbstractContextManager[None]:
         return raised(journal_of(state_dir(), cluster.cluster_id, broker), connect, broker, guard.watch, settings.level.upper())
 
-    look = Look(Inventory(), broker_release=_oldest(cluster))
+    look = Look(Inventory(), broker_release=oldest_release(versions))
     left = settings.max_bytes
     for together in [brokers] if info else [[broker] for broker in brokers]:
         with ExitStack() as stack:
@@ -147,9 +148,9 @@ def _expect_own(look: Look, brokers: int) -> None:
         )
 
 
-def _refuse_info(cluster: Cluster, given: str) -> None:
-    for each in find_all(cluster.answers, {}, {}):
-        release = given or each.software.version or "3.9"
+def _refuse_info(given: str, versions: Iterable[str]) -> None:
+    for version in versions:
+        release = given or version or "3.9"
         lowest, highest = map(JAVA.numbers_of, (release, release.rpartition("–")[2]))
         if lowest >= (4,) or highest[:2] < (3, 9) or lowest == (3, 9, 0):
             raise SettingsError(
@@ -185,13 +186,6 @@ def _agree(settings: XraySettings, brokers: Sequence[int]) -> None:
     print("Go ahead? [y/N] ", end="", file=sys.stderr, flush=True)
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         raise EnvironmentProblem("nothing was changed", "answer y, or give --yes")
-
-
-def _oldest(cluster: Cluster) -> str | None:
-    versions = [each.software.version for each in find_all(cluster.answers, {}, {})]
-    if not versions or None in versions:
-        return None
-    return nearest_release(min((version.partition("–")[0] for version in versions if version), key=JAVA.numbers_of))
 
 
 class Window:
