@@ -13,7 +13,6 @@ from clientscope.commands.lint.judging import Subject
 from clientscope.commands.lint.placed import Placed, Region
 from clientscope.logs.client_logs import JavaLogs, LibrdkafkaLogs, LoggedStart, texts
 from clientscope.logs.events import EventLog
-from clientscope.profiles.client_patterns import PatternSubject
 from udfs.kernels.applications import application_of
 
 MOST_CLIENTS = 10_000
@@ -84,9 +83,8 @@ def _add_events(made: list[Read], path: str, events: EventLog) -> None:
         name = application_of(client_id)
         if name not in of:
             of[name] = len(made)
-            who = PatternSubject(None, group or None, client_id or None, path)
             instance = Instance(shown.client_name(client_id), "unknown", line, 1)
-            made.append(Read(path, (), (), instance, client=who))
+            made.append(Read(path, (), (), instance, named={"client.id": client_id, "group.id": group}))
         at = of[name]
         made[at] = replace(made[at], happened=(*made[at].happened, Happened(kind, line)))
 

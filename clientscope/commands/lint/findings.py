@@ -221,7 +221,7 @@ class Read:
     Attributes:
         principal: that the client authenticates as; None where it isn't known.
         ignored: by comments in it.
-        client: whose it is, where no setting says it.
+        named: Kafka's name → what an event says of its client, where no setting says it.
         happened: events that it says of the client.
     """
 
@@ -231,7 +231,7 @@ class Read:
     instance: Instance | None = None
     principal: str | None = None
     ignored: tuple[Ignored, ...] = ()
-    client: PatternSubject | None = None
+    named: Mapping[str, str] = field(default_factory=dict)
     happened: tuple[Happened, ...] = ()
 
 
@@ -242,6 +242,10 @@ class Decisions:
     suppressions: tuple[Suppression, ...]
     owners: Owners
     today: date
+
+
+_OUTCOMES = ("passed", "not_evaluable", "fired")
+"""The last of them is reported for a file that is judged as several clients."""
 
 
 def report(read: Read, judged: Sequence[Sequence[Verdict]], rules: Mapping[str, RuleTexts], decisions: Decisions) -> FileReport:
@@ -265,7 +269,7 @@ def report(read: Read, judged: Sequence[Sequence[Verdict]], rules: Mapping[str, 
         for verdict in verdicts:
             if shared and subject.complete and verdict.code == OF_ONE_CLIENT:
                 continue
-            outcomes[verdict.code] = _worse(outcomes.get(verdict.code), verdict.outcome)
+            outcomes[verdict.code] = max(outcomes.get(verdict.code, _OUTCOMES[0]), verdict.outcome, key=_OUTCOMES.index)
             if verdict.outcome != "fired":
                 continue
             rule = rules[verdict.code]
@@ -301,23 +305,15 @@ def _each(rule: RuleTexts, verdict: Verdict) -> list[tuple[Setting, ...]]:
     return [(each,) for each in verdict.settings] if rule.one_by_one and verdict.settings else [verdict.settings]
 
 
-def _worse(before: str | None, outcome: str) -> str:
-    """The outcome reported for a file that is judged as several clients: fired before not evaluable, before passed."""
-    order = ("passed", "not_evaluable", "fired")
-    return outcome if before is None else max(before, outcome, key=order.index)
-
-
 def _client(read: Read) -> PatternSubject:
     """The identity that the file gives; a secret is no identity."""
-    if read.client:
-        return read.client
 
     def value(key: str) -> str | None:
         for subject in read.subjects:
             placed = subject.placed(key)
             if placed and placed.value and not shown.is_secret(placed.name, placed.value, key):
                 return placed.value
-        return None
+        return read.named.get(key) or None
 
     return PatternSubject(read.principal, value("group.id") or value("application.id"), value("client.id"), read.path)
 

@@ -53,9 +53,9 @@ def test_nothing_of_the_line_is_shown_but_a_judged_name(form: str, run: Run) -> 
 
 def test_a_suppression_and_an_owner_are_the_clients(run: Run) -> None:
     Path("app.log").write_text(POLL)
-    Path("owners.toml").write_text('[[owner]]\nteam = "payments"\ncontact = "#p"\ngroup = "orders"\n')
+    Path("owners.toml").write_text('[[owner]]\nteam = "payments"\ncontact = "#p"\ngroup = "orders"\nprincipal = "User:a"\n')
     Path("rules.toml").write_text('[[suppress]]\ncode = "LG101"\nclient_id = "orders-*"\nreason = "known"\nuntil = 2099-01-01\n')
-    assert "owner: payments" in run("app.log", "--owners", "owners.toml").out
+    assert "owner: payments" in run("app.log", "--owners", "owners.toml", "--principal", "User:a").out
     assert run("app.log", "--rules", "rules.toml").status == 0
 
 
