@@ -84,7 +84,7 @@ def _add_events(made: list[Read], path: str, events: EventLog) -> None:
         if name not in of:
             of[name] = len(made)
             instance = Instance(shown.client_name(client_id), "unknown", line, 1)
-            made.append(Read(path, (), (), instance, named={"client.id": client_id, "group.id": group}))
+            made.append(Read(path, instance=instance, named={"client.id": client_id, "group.id": group}))
         at = of[name]
         made[at] = replace(made[at], happened=(*made[at].happened, Happened(kind, line)))
 

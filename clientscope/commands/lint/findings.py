@@ -219,6 +219,7 @@ class Read:
     """A file that was read, before it is judged.
 
     Attributes:
+        skipped, count: as a `FileReport` has them.
         principal: that the client authenticates as; None where it isn't known.
         ignored: by comments in it.
         named: Kafka's name → what an event says of its client, where no setting says it.
@@ -226,13 +227,15 @@ class Read:
     """
 
     path: str
-    subjects: Sequence[Subject]
-    notes: tuple[tuple[int, str], ...]
+    subjects: Sequence[Subject] = ()
+    notes: tuple[tuple[int, str], ...] = ()
     instance: Instance | None = None
     principal: str | None = None
     ignored: tuple[Ignored, ...] = ()
     named: Mapping[str, str] = field(default_factory=dict)
     happened: tuple[Happened, ...] = ()
+    skipped: str = ""
+    count: int = 1
 
 
 @dataclass(frozen=True)
@@ -254,6 +257,8 @@ def report(read: Read, judged: Sequence[Sequence[Verdict]], rules: Mapping[str, 
     Args:
         judged: for each subject the verdicts on it.  A file for several clients is judged as each, and each finding is reported once.
     """
+    if read.skipped:
+        return FileReport(read.path, skipped=read.skipped, count=read.count)
     client = _client(read)
     outcomes: dict[str, str] = {}
     found: dict[tuple[str, str], FileFinding] = {}

@@ -11,7 +11,7 @@ from datetime import UTC, date, datetime
 
 from clientscope.catalog.dialects import dialect as dialect_of
 from clientscope.commands.lint import JudgingSettings, LintSettings, client_logs, formats, judging, reading, shown
-from clientscope.commands.lint.findings import Decisions, FileReport, LintReport, Read, report
+from clientscope.commands.lint.findings import Decisions, LintReport, Read, report
 from clientscope.errors import ClientscopeError, SettingsError
 from clientscope.logs import files as log_files
 from clientscope.logs.events import EVENTS
@@ -62,13 +62,11 @@ def lint(settings: LintSettings, today: date) -> LintReport:
     Raises:
         ClientscopeError: something is wrong with the settings, the rules file or owners.toml.
     """
-    reads, skipped, errors = _read(settings)
-    return report_on(reads, settings, today, skipped, errors)
+    reads, errors = _read(settings)
+    return report_on(reads, settings, today, errors)
 
 
-def report_on(
-    reads: Sequence[Read], settings: JudgingSettings, today: date, skipped: Sequence[FileReport] = (), errors: Sequence[str] = ()
-) -> LintReport:
+def report_on(reads: Sequence[Read], settings: JudgingSettings, today: date, errors: Sequence[str]) -> LintReport:
     """The report on the files that were read, by the rules and people's decisions.
 
     Raises:
@@ -90,7 +88,7 @@ def report_on(
         for read in reads
     ]
     expired = tuple(each for each in rules.suppressions if each.expired(today))
-    return LintReport((*made, *skipped), tuple(errors), expired)
+    return LintReport(tuple(sorted(made, key=lambda file: bool(file.skipped))), tuple(errors), expired)
 
 
 def _services(read: Read) -> Iterator[tuple[int, str]]:
@@ -116,42 +114,35 @@ def _lines(settings: JudgingSettings, made: LintReport) -> Iterator[str]:
             yield from more
 
 
-def _read(settings: LintSettings) -> tuple[list[Read], list[FileReport], list[str]]:
+def _read(settings: LintSettings) -> tuple[list[Read], list[str]]:
     if settings.dialect:
         dialect_of(settings.dialect)  # before any file is read
     reads: list[Read] = []
-    skipped: list[FileReport] = []
     errors: list[str] = []
-    found, passed_over = 0, list[str]()
+    passed_over: list[str] = []
     for file in reading.find(settings.paths, passed_over):
-        found += 1
         try:
             file_format = file.format(settings.format)
             if file_format == "log":
                 file.require_end()
                 of_log = client_logs.reads(shown.plain(file.shown), log_files.lines(file.path))
-                reads += of_log
-                skipped += [] if of_log else [FileReport(file.shown, skipped=_SILENT)]
+                reads += of_log or [Read(file.shown, skipped=_SILENT)]
                 continue
             content = file.content()
-            read = file.large(content) if len(content) > MAX_BYTES else reading.read(file.shown, content, file_format, settings)
+            large = len(content) > MAX_BYTES
+            reads.append(file.large(content) if large else reading.read(file.shown, content, file_format, settings))
         except ClientscopeError as error:
             # A directory has JSON, YAML and XML of every kind; what of that isn't whole is no client's settings.
             if file.named or file.path is None or file.path.suffix.lower() not in (".json", ".yaml", ".yml", ".xml"):
                 errors.append(shown.plain(f"{error}; {error.hint}" if error.hint else str(error), 400))
             else:
-                skipped.append(FileReport(file.shown, skipped=str(error)))
-            continue
-        if isinstance(read, Read):
-            reads.append(read)
-        else:
-            skipped.append(read)
-    if not found:
+                reads.append(Read(file.shown, skipped=str(error)))
+    if not (reads or errors):
         raise SettingsError(
             f"no file to lint in {', '.join(shown.plain(path) for path in settings.paths)}",
             f"a directory is searched for {', '.join(f'*{suffix}' for suffix in reading.SUFFIXES)}",
         )
     if passed_over:
         why = f"{len(passed_over)} logs and source files, since a directory is searched for settings alone; name those that are to be read"
-        skipped.append(FileReport(", ".join(settings.paths), skipped=why, count=len(passed_over)))
-    return [replace(read, principal=settings.principal or None) for read in reads], skipped, errors
+        reads.append(Read(", ".join(settings.paths), skipped=why, count=len(passed_over)))
+    return [replace(read, principal=settings.principal or None) for read in reads], errors

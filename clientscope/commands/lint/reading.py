@@ -21,7 +21,7 @@ from clientscope.catalog.dialects.dialect import Dialect
 from clientscope.catalog.setting_names import is_plugins
 from clientscope.catalog.settings import libraries
 from clientscope.commands.lint import FileSettings, credentials, findings, judging, places, shown
-from clientscope.commands.lint.findings import FileReport, Read
+from clientscope.commands.lint.findings import Read
 from clientscope.commands.lint.placed import LINE_END, Placed, Region
 from clientscope.errors import SettingsError
 from clientscope.settings_files import FORMATS, MAX_BYTES
@@ -30,8 +30,8 @@ _WITHIN_TEXT = {".py": "python", ".xml": "xml"}
 """Text that may have settings, and as what it is read."""
 
 
-def read(name: str, content: bytes, file_format: str, settings: FileSettings) -> Read | FileReport:
-    """What is to be judged; the report of a file that isn't a client's, with the reason.
+def read(name: str, content: bytes, file_format: str, settings: FileSettings) -> Read:
+    """What is to be judged; of a file that isn't a client's the reason why it is skipped.
 
     Args:
         name: of the file, for reports.
@@ -60,11 +60,11 @@ def read(name: str, content: bytes, file_format: str, settings: FileSettings) ->
     subjects, reason = _subjects({each.name: each for each in placed}, settings, own=file_format != "text")
     if file_format == "text":
         if not subjects:
-            return of_text(name, _lines(content), reason) or FileReport(name, skipped=f"{reason}, and no credential is in it")
+            return of_text(name, _lines(content), reason) or Read(name, skipped=f"{reason}, and no credential is in it")
         placed = [each for each in placed if each.name in _judged(subjects)]  # what else is there is searched line by line
     loose = [*credentials.subjects(_loose(placed, subjects, content))]
     if not subjects and not loose:
-        return FileReport(name, skipped=reason)
+        return Read(name, skipped=reason)
     ignored, without = findings.read_comments(name, content, file_format)
     notes = *_repeated(placed), *_of_other_libraries(subjects, settings), *_manifests(placed), *without
     if not subjects:
@@ -278,7 +278,7 @@ class File:
         if self.path.parts[:2] != ("/", "dev"):
             raise SettingsError(f"{self.path} is no file", "give what it holds by standard input: … | clientscope lint -")
 
-    def large(self, begins: bytes) -> Read | FileReport:
+    def large(self, begins: bytes) -> Read:
         """What is too large to be a client's settings: its credentials alone, line by line.
 
         Raises:
@@ -292,7 +292,7 @@ class File:
             found = of_text(self.shown, (line.rstrip("\n") for line in file), why)
         if found is None and b"\0" in begins:
             raise refusal
-        return found or FileReport(self.shown, skipped=f"{why}, and no credential is in it")
+        return found or Read(self.shown, skipped=f"{why}, and no credential is in it")
 
 
 def find(given: Iterable[str], passed_over: list[str]) -> Iterator[File]:

@@ -152,7 +152,7 @@ def other_lines(inventory: Inventory) -> Iterator[Read]:
     """The credentials in lines, which come behind all clients."""
     for log, search in inventory.credentials.items():
         if search.found:
-            yield Read(plain(log), [*credentials.subjects(search.found)], ())
+            yield Read(plain(log), [*credentials.subjects(search.found)])
 
 
 def _placed(name: str, value: str, place: Place, of: Place | None = None) -> Placed:
@@ -337,7 +337,7 @@ def look(settings: XraySettings) -> XrayResult:
     upgrade = question(target, release, owners.read_if_given(settings.owners), logs)
     clients = clients_of(inventory)
     found = configurations(clients, inventory.incidents)
-    lint = linting.report_on([*reads(found), *other_lines(inventory)], settings, datetime.now(UTC).date(), errors=errors)
+    lint = linting.report_on([*reads(found), *other_lines(inventory)], settings, datetime.now(UTC).date(), errors)
     shown = tuple(_shown(each) for each in found)
     return XrayResult(
         cluster=plain(", ".join(log.name for log in logs)),
