@@ -395,27 +395,14 @@ class LibrdkafkaLogs:
 # instead, its dialect's `settle` says; of an empty client.id only that the library chooses one.
 
 
-class WronglyLogged(NamedTuple):
-    """Settings that one type of client logs before it has changed them.
-
-    Attributes:
-        source: Kafka's issue, or the method.
-        corrected_in: the first release that logs them as they are; None where none does.
-    """
-
-    source: str
-    client_type: ClientType
-    corrected_in: Release | None
-    keys: frozenset[str]
-
-
-WRONGLY_LOGGED = (
-    WronglyLogged("KAFKA-8928", ClientType.PRODUCER, (2, 5), frozenset({"acks", "client.id", "enable.idempotence", "retries"})),
-    WronglyLogged("KAFKA-9344", ClientType.CONSUMER, (2, 6), frozenset({"client.id"})),
+_WRONGLY_LOGGED: tuple[tuple[ClientType, Release | None, frozenset[str]], ...] = (
+    (ClientType.PRODUCER, (2, 5), frozenset({"acks", "client.id", "enable.idempotence", "retries"})),  # KAFKA-8928
+    (ClientType.CONSUMER, (2, 6), frozenset({"client.id"})),  # KAFKA-9344
     # The issue names it too; its correction reached the log only with ConsumerConfig.maybeOverrideEnableAutoCommit(Map).
-    WronglyLogged("KAFKA-9344", ClientType.CONSUMER, (3, 7), frozenset({"enable.auto.commit"})),
-    WronglyLogged("KafkaAdminClient.generateClientId", ClientType.ADMIN, None, frozenset({"client.id"})),
+    (ClientType.CONSUMER, (3, 7), frozenset({"enable.auto.commit"})),
+    (ClientType.ADMIN, None, frozenset({"client.id"})),  # KafkaAdminClient.generateClientId
 )
+"""Settings that a type of client logs before it has changed them, and the first release that logs them as they are; None for none."""
 
 
 def wrongly_logged(client_type: ClientType, release: Release) -> frozenset[str]:
@@ -424,5 +411,5 @@ def wrongly_logged(client_type: ClientType, release: Release) -> frozenset[str]:
     Args:
         release: empty for one that isn't known, which counts as the newest.
     """
-    rows = (each for each in WRONGLY_LOGGED if each.client_type is client_type)
-    return frozenset().union(*(each.keys for each in rows if each.corrected_in is None or () < release < each.corrected_in))
+    rows = ((corrected_in, keys) for of, corrected_in, keys in _WRONGLY_LOGGED if of is client_type)
+    return frozenset().union(*(keys for corrected_in, keys in rows if corrected_in is None or () < release < corrected_in))

@@ -19,15 +19,18 @@ MOST_CLIENTS = 10_000
 """Different configurations in one log, and as many that aren't whole."""
 
 
-def clients(lines: Iterable[str], events: EventLog | None = None) -> Iterator[LoggedStart]:
+def clients(lines: Iterable[str], events: EventLog | None = None, search: credentials.Search | None = None) -> Iterator[LoggedStart]:
     """The clients in a log, each once it is complete.
 
     Args:
         lines: without their ends.
         events: gets what happened to them.
+        search: gets all lines.
     """
     readers = (JavaLogs(), LibrdkafkaLogs())
     for number, line in enumerate(lines, 1):
+        if search is not None:
+            search.add(number, line)
         for text in texts(line):
             if events is not None:
                 events.read(number, text)
@@ -44,7 +47,7 @@ def reads(path: str, lines: Iterable[str]) -> list[Read]:
     left_out = 0
     search = credentials.Search()
     events = EventLog()
-    for client in clients(search.noted(lines), events):
+    for client in clients(lines, events, search):
         # The number that a library adds to client.id at each start makes no other configuration.
         values = (
             (key, application_of(setting.value) if key == "client.id" and setting.value else setting.value)

@@ -199,12 +199,6 @@ class Search:
             line = line[:LONGEST].replace('"hmac":', '"token.secret":')  # with which whoever has a delegation token logs in
             self.found += [each for each in _named(number, line) if each.value not in known]
 
-    def noted(self, lines: Iterable[str]) -> Iterator[str]:
-        """The same lines, taken as they pass."""
-        for number, line in enumerate(lines, 1):
-            self.add(number, line)
-            yield line
-
     def _keep(self, found: Iterable[Placed]) -> None:
         self.found += [each for each in found if each not in self.found]
 

@@ -390,7 +390,7 @@ def _location(path: str, region: Region | None, line: int = 1) -> dict[str, Any]
             "startLine": region.line,
             "startColumn": region.column,
             "endLine": region.end_line,
-            "endColumn": max(region.end_column, region.column) if region.line == region.end_line else region.end_column,
+            "endColumn": region.end_column,
         }
     return {"physicalLocation": {"artifactLocation": _artifact(path), "region": where}}
 
