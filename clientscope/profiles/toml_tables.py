@@ -21,6 +21,14 @@ _KEY = re.compile(r"^\s*((?:[\w-]+|\"[^\"]*\"|'[^']*')(?:\s*\.\s*(?:[\w-]+|\"[^\
 _PART = re.compile(r"[\w-]+|\"([^\"]*)\"|'([^']*)'")
 
 
+class InvalidValue(ValueError):
+    """A validator's error, with a hint of its own."""
+
+    def __init__(self, message: str, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
 class TomlFile:
     """A file that was read: its model, and the place of each key.
 
@@ -44,13 +52,17 @@ class TomlFile:
             raise SettingsError(f"{path} is not TOML: {error}", hint) from None
         self._lines = lines(self._text)
 
-    def model(self, cls: type[Model], at: Place = ()) -> Model:
-        """The file's content, or that of one table, checked."""
+    def model(self, cls: type[Model], at: Place = (), context: object = None) -> Model:
+        """The file's content, or that of one table, checked.
+
+        Args:
+            context: what validators are given beside the values.
+        """
         content: Any = self.tables
         for part in at:
             content = content[part]
         try:
-            return cls.model_validate(content)
+            return cls.model_validate(content, context=context)
         except ValidationError as error:
             first = error.errors()[0]
             place = self._known((*at, *first["loc"]))
@@ -60,7 +72,8 @@ class TomlFile:
             if first["type"] == "missing":
                 raise self.error(place[:-1], f"{key} is missing") from None
             message = first["msg"].removeprefix("Value error, ")
-            raise self.error(place, f"{key}: {message}") from None
+            hint = getattr(first.get("ctx", {}).get("error"), "hint", None)
+            raise self.error(place, f"{key}: {message}", hint) from None
 
     def line(self, place: Place) -> int:
         """The line of a key or table, or of the nearest one around it that has a line of its own."""

@@ -16,7 +16,7 @@ from clientscope.findings.wording import unmarked
 from clientscope.model.finding import Finding
 from sinks.alerts.message import Texts, inert, iso, link
 from sinks.alerts.outbox import GIVE_UP_S, RETRIES, Place, Round, earliest
-from sinks.alerts.receivers import Receiver
+from sinks.alerts.receivers import HttpReceiver
 from sinks.alerts.sending import OK, SendResult, post
 
 RESOLVED_MS = 5 * 60_000
@@ -57,7 +57,7 @@ class _Peer:
 class Alerts:
     """What the servers of one receiver have to know.  Times are seconds of any clock that never goes back, if they aren't ms."""
 
-    def __init__(self, receiver: Receiver, texts: Texts) -> None:
+    def __init__(self, receiver: HttpReceiver, texts: Texts) -> None:
         self._receiver = receiver
         self._texts = texts
         self._alerts: dict[Labels, _Alert] = {}
@@ -183,7 +183,7 @@ def _alert(key: Labels, alert: _Alert, at_ms: int, texts: Texts) -> dict[str, An
     }
 
 
-def send_test(receiver: Receiver, url: str) -> SendResult:
+def send_test(receiver: HttpReceiver, url: str) -> SendResult:
     """Sends an alert that is marked as a test, and ends after a minute."""
     at_ms = now_ms()
     alert = {
@@ -195,6 +195,6 @@ def send_test(receiver: Receiver, url: str) -> SendResult:
     return post_alerts(receiver, url, [alert])
 
 
-def post_alerts(receiver: Receiver, url: str, alerts: Iterable[dict[str, Any]]) -> SendResult:
+def post_alerts(receiver: HttpReceiver, url: str, alerts: Iterable[dict[str, Any]]) -> SendResult:
     """Posts alerts to one server."""
     return post(receiver, url.rstrip("/") + "/api/v2/alerts", json.dumps(list(alerts)).encode(), {})

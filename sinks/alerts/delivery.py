@@ -31,7 +31,7 @@ from sinks.alerts import apprise, webhook
 from sinks.alerts.alertmanager import Alerts
 from sinks.alerts.message import Texts
 from sinks.alerts.outbox import Outbox, Place, Round
-from sinks.alerts.receivers import Receiver
+from sinks.alerts.receivers import HttpReceiver, MessageReceiver, Receiver, WebhookReceiver
 
 GROUP_PREFIX = "clientscope-deliver."
 """Of the receivers' consumer groups: the prefix, and the receiver's name."""
@@ -105,10 +105,13 @@ class Delivery(Background):
         return self._outbox.undelivered()
 
     def _new_outbox(self) -> Outbox | Alerts:
-        if self.receiver.kind == "alertmanager":
-            return Alerts(self.receiver, self._texts)
-        send = webhook.send if self.receiver.kind == "webhook" else apprise.send
-        return Outbox(self.receiver, lambda message: send(self.receiver, message, self._texts))
+        receiver = self.receiver
+        if isinstance(receiver, WebhookReceiver):
+            return Outbox(receiver, lambda message: webhook.send(receiver, message, self._texts))
+        if isinstance(receiver, MessageReceiver):
+            return Outbox(receiver, lambda message: apprise.send(receiver, message, self._texts))
+        assert isinstance(receiver, HttpReceiver)
+        return Alerts(receiver, self._texts)
 
     def _run(self) -> None:
         reader: GroupReader | None = None

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from clientscope.backoff import Backoff
 from clientscope.model.finding import Finding
 from sinks.alerts.message import Message, Status, alert_number
-from sinks.alerts.receivers import Receiver
+from sinks.alerts.receivers import MessageReceiver
 from sinks.alerts.sending import SendResult
 
 GIVE_UP_S = 2 * 60 * 60.0
@@ -77,7 +77,7 @@ class Round:
 class Outbox:
     """Times are seconds of any clock that never goes back, if they aren't ms."""
 
-    def __init__(self, receiver: Receiver, deliver: Callable[[Message], SendResult]) -> None:
+    def __init__(self, receiver: MessageReceiver, deliver: Callable[[Message], SendResult]) -> None:
         """
         Args:
             deliver: one attempt.

@@ -9,18 +9,18 @@ import base64
 import binascii
 import os
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, InstanceOf, ValidationInfo
 
 from clientscope.errors import SettingsError
 from clientscope.model.finding import Finding
 from clientscope.profiles.client_patterns import Patterns
-from clientscope.profiles.toml_tables import TomlFile
+from clientscope.profiles.toml_tables import InvalidValue, TomlFile
 from clientscope.secret_files import require_private
 from clientscope.severities import SEVERITIES, Severity
 from sinks.alerts.sending import AllowedHosts, check_url
@@ -46,49 +46,16 @@ _OURS = ("host", "content-length", "content-type", "transfer-encoding", "connect
 ReceiverKind = Literal["alertmanager", "webhook", "apprise"]
 
 
+class _Table(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
 @dataclass(frozen=True)
-class Receiver:
-    """One receiver.
+class _Context:
+    """What the values of a file are checked with."""
 
-    Attributes:
-        urls: its addresses; only Alertmanager has several.  Secret where they came from a file or the environment.
-        headers: sent with each request, secret.
-        secrets: what a web hook signs with, the newest first.
-        ca: PEM file that signs its certificate; None takes the system's.
-        timeout_s: for one attempt.
-        severity: this or worse.
-        patterns: by field of a finding, patterns of which one must match.
-        resolved: whether it also gets a message when a finding ends.
-        group_wait_s: how long the first finding of a message waits for others; Alertmanager groups alerts by itself.
-        allowed_hosts: None restricts nothing.
-    """
-
-    name: str
-    kind: ReceiverKind
-    urls: tuple[str, ...] = field(repr=False)
-    headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
-    secrets: tuple[bytes, ...] = field(default=(), repr=False)
-    ca: Path | None = None
-    timeout_s: float = 10.0
-    severity: Severity = "info"
-    patterns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    resolved: bool = True
-    group_wait_s: float = GROUP_WAIT_S
-    allowed_hosts: AllowedHosts | None = None
-
-    def wants(self, finding: Finding) -> bool:
-        """Whether a finding is routed to it.  A leak is by any of the applications that have the secret."""
-        applications = [finding.application, *(place.application for place in finding.places)]
-        values: dict[str, list[str | None]] = {
-            "code": [finding.code],
-            "principal": [each.principal for each in applications],
-            "client_id": [each.client_id for each in applications],
-            "team": [finding.owner.team if finding.owner else None],
-        }
-        return SEVERITIES.index(finding.severity) >= SEVERITIES.index(self.severity) and all(
-            any(value is not None and fnmatchcase(value, pattern) for value in values[key] for pattern in patterns)
-            for key, patterns in self.patterns.items()
-        )
+    environ: Mapping[str, str]
+    allowed_hosts: AllowedHosts | None
 
 
 def _name(text: str) -> str:
@@ -103,56 +70,147 @@ def _present(path: Path) -> Path:
     return path
 
 
-class _Table(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+def _secret(source: str, info: ValidationInfo[_Context]) -> str:
+    """The one line that ``file:PATH`` or ``env:NAME`` holds; an error names the source, never its content."""
+    kind, _, name = source.partition(":")
+    if not _is_source(source):
+        raise InvalidValue("a secret must not be written here itself", _SOURCES)
+    if kind == "env":
+        if name.startswith("CLIENTSCOPE_"):
+            raise InvalidValue(f"{name} looks like one of clientscope's own settings", "give the variable another name")
+        text = info.context.environ.get(name, "")
+        if not text:
+            raise InvalidValue(f"the environment has no {name}", "set it, or name a file: file:/path")
+    else:
+        try:
+            require_private(Path(name), "the file", _SOURCES)
+            text = Path(name).read_text("utf-8").rstrip("\r\n")
+        except SettingsError as error:
+            raise InvalidValue(str(error), error.hint) from None
+        except UnicodeDecodeError:
+            raise InvalidValue(f"{name} isn't UTF-8") from None
+    if not text or any(ord(character) < 32 or ord(character) == 127 for character in text):
+        raise InvalidValue(f"{name} is empty, or has more than one line", "it must hold the secret and nothing else")
+    return text
 
 
-class ReceiverTable(_Table):
-    """The keys of every kind."""
+def _signing_secret(source: str, info: ValidationInfo[_Context]) -> bytes:
+    text = _secret(source, info).removeprefix("whsec_")
+    try:
+        key = base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
+    except binascii.Error:
+        key = b""
+    if not 24 <= len(key) <= 64:
+        hint = "make one: echo whsec_$(openssl rand -base64 32)"
+        raise InvalidValue(f"{source} holds no secret by Standard Webhooks: 24 to 64 bytes in base64, after whsec_", hint)
+    return key
+
+
+def _address(text: str, info: ValidationInfo[_Context]) -> str:
+    is_apprise = info.data.get("kind") == "apprise"
+    if is_apprise and not _is_source(text):
+        raise InvalidValue("Apprise's addresses hold secrets, so they don't stand here", 'url = "file:/path", or "env:NAME"')
+    url = _secret(text, info) if _is_source(text) else text
+    if is_apprise:
+        _check_apprise_url(url)
+    else:
+        check_url(url, info.context.allowed_hosts)
+    return url
+
+
+def _headers(given: dict[str, str]) -> dict[str, str]:
+    for name, value in given.items():
+        if not _HEADER.fullmatch(name) or name.lower() in _OURS or name.lower().startswith("webhook-"):
+            raise ValueError(f"{name!r} is no header that may be set")
+        try:
+            value.encode("latin-1")
+        except UnicodeEncodeError:
+            raise ValueError(f"the value of {name} has characters that no header may have") from None
+    return given
+
+
+_Address = Annotated[str, AfterValidator(_address)]
+
+
+class Receiver(_Table):
+    """One receiver: the keys of every kind.
+
+    Attributes:
+        urls: its addresses; only Alertmanager has several.  Secret where they came from a file or the environment.
+        timeout_s: for one attempt.
+        severity: this or worse.
+        code, principal, client_id, team: patterns of which one must match, if there are any.
+        allowed_hosts: the file's; None restricts nothing.
+    """
 
     name: Annotated[str, AfterValidator(_name)]
     kind: ReceiverKind
+    urls: tuple[_Address, ...] = Field(min_length=1, repr=False)
     timeout_s: float = Field(10, alias="timeout_seconds", ge=0.5, le=60)
     severity: Severity = "info"
     code: Patterns | None = None
     principal: Patterns | None = None
     client_id: Patterns | None = None
     team: Patterns | None = None
+    allowed_hosts: InstanceOf[AllowedHosts] | None = None
+
+    def wants(self, finding: Finding) -> bool:
+        """Whether a finding is routed to it.  A leak is by any of the applications that have the secret."""
+        applications = [finding.application, *(place.application for place in finding.places)]
+        asked: list[tuple[Patterns | None, list[str | None]]] = [
+            (self.code, [finding.code]),
+            (self.principal, [each.principal for each in applications]),
+            (self.client_id, [each.client_id for each in applications]),
+            (self.team, [finding.owner.team if finding.owner else None]),
+        ]
+        return SEVERITIES.index(finding.severity) >= SEVERITIES.index(self.severity) and all(
+            patterns is None or any(value is not None and fnmatchcase(value, pattern) for value in values for pattern in patterns)
+            for patterns, values in asked
+        )
 
 
-class HttpTable(ReceiverTable):
-    """And those of kinds whose requests are clientscope's own."""
+class HttpReceiver(Receiver):
+    """And those of kinds whose requests are clientscope's own.
 
-    headers: dict[str, str] = Field(default_factory=dict)
+    Attributes:
+        headers: sent with each request, secret.
+        ca: PEM file that signs its certificate; None takes the system's.
+    """
+
+    headers: Annotated[dict[str, Annotated[str, AfterValidator(_secret)]], AfterValidator(_headers)] = Field(
+        default_factory=dict, repr=False
+    )
     ca: Annotated[Path, AfterValidator(_present)] | None = None
 
 
-class AlertmanagerTable(HttpTable):
-    """And those of Alertmanager."""
+class MessageReceiver(Receiver):
+    """And those of kinds that get a message for each change: all of Apprise's.
 
-    urls: tuple[str, ...] = Field(min_length=1)
+    Attributes:
+        resolved: whether it also gets a message when a finding ends.
+        group_wait_s: how long the first finding of a message waits for others; Alertmanager groups alerts by itself.
+    """
 
-
-class MessagesTable(ReceiverTable):
-    """And those of kinds that get a message for each change: all of Apprise's."""
-
-    url: str
+    urls: Annotated[tuple[_Address], BeforeValidator(lambda url: (url,))] = Field(alias="url", repr=False)
     resolved: bool = True
     group_wait_s: float = Field(GROUP_WAIT_S, alias="group_wait_seconds", ge=0, le=600)
 
 
-class WebhookTable(HttpTable, MessagesTable):
-    """And those of a web hook."""
+class WebhookReceiver(MessageReceiver, HttpReceiver):
+    """And those of a web hook.
 
-    secrets: tuple[str, ...] = Field(min_length=1, max_length=2)
+    Attributes:
+        secrets: what it signs with, the newest first.
+    """
+
+    secrets: tuple[Annotated[bytes, BeforeValidator(_signing_secret)], ...] = Field(min_length=1, max_length=2, repr=False)
 
 
-TABLES: dict[str, type[ReceiverTable]] = {"alertmanager": AlertmanagerTable, "webhook": WebhookTable, "apprise": MessagesTable}
-"""By kind."""
+KINDS: dict[str, type[Receiver]] = {"alertmanager": HttpReceiver, "webhook": WebhookReceiver, "apprise": MessageReceiver}
 
 
 class _Kind(BaseModel):
-    """The key that decides which of `TABLES` a table is."""
+    """The key that decides which of `KINDS` a table is."""
 
     kind: ReceiverKind
 
@@ -171,94 +229,15 @@ def read(path: Path, environ: Mapping[str, str] | None = None) -> list[Receiver]
     file = TomlFile(path, _HINT)
     model = file.model(_File)
     allowed = None if model.allowed_hosts is None else AllowedHosts.of(model.allowed_hosts)
+    context = _Context(os.environ if environ is None else environ, allowed)
     made: list[Receiver] = []
     for index in range(len(model.receiver)):
-        table = file.model(TABLES[file.model(_Kind, ("receiver", index)).kind], ("receiver", index))
-        receiver = _Reader(file, index, os.environ if environ is None else environ, allowed).receiver(table)
+        at = ("receiver", index)
+        receiver = file.model(KINDS[file.model(_Kind, at).kind], at, context).model_copy(update={"allowed_hosts": allowed})
         if any(receiver.name == other.name for other in made):
-            raise file.error(("receiver", index, "name"), f"receiver[{index + 1}].name: there are two {receiver.name!r}")
+            raise file.error((*at, "name"), f"receiver[{index + 1}].name: there are two {receiver.name!r}")
         made.append(receiver)
     return made
-
-
-class _Reader:
-    """One receiver's table, on its way to a `Receiver`.  Errors have the line and the key, and no secret."""
-
-    def __init__(self, file: TomlFile, index: int, environ: Mapping[str, str], allowed: AllowedHosts | None) -> None:
-        self._file, self._index, self._environ, self._allowed = file, index, environ, allowed
-
-    def receiver(self, table: ReceiverTable) -> Receiver:
-        """The receiver."""
-        given = table.model_dump(include={"name", "kind", "timeout_s", "severity", "resolved", "group_wait_s", "ca"})
-        patterns = {key: getattr(table, key) for key in ("code", "principal", "client_id", "team") if getattr(table, key) is not None}
-        if isinstance(table, HttpTable):
-            given["headers"] = tuple(self._header(name, source) for name, source in table.headers.items())
-        if isinstance(table, AlertmanagerTable):
-            urls = tuple(self._address("urls", url, check_url) for url in table.urls)
-        elif isinstance(table, WebhookTable):
-            urls = (self._address("url", table.url, check_url),)
-            given["secrets"] = tuple(self._signing_secret(source) for source in table.secrets)
-        else:
-            url = cast("MessagesTable", table).url
-            if not _is_source(url):
-                raise self._error("url", "Apprise's addresses hold secrets, so they don't stand here", 'url = "file:/path", or "env:NAME"')
-            urls = (self._address("url", url, _check_apprise_url),)
-        return Receiver(urls=urls, patterns=patterns, allowed_hosts=self._allowed, **given)
-
-    def _error(self, key: str, message: str, hint: str | None = None) -> SettingsError:
-        return self._file.error(("receiver", self._index, key), f"receiver[{self._index + 1}].{key}: {message}", hint)
-
-    def _address(self, key: str, text: str, check: Callable[[str, AllowedHosts | None], None]) -> str:
-        url = self._secret(key, text) if _is_source(text) else text
-        try:
-            check(url, self._allowed)
-        except ValueError as error:
-            raise self._error(key, str(error)) from None
-        return url
-
-    def _header(self, name: str, source: str) -> tuple[str, str]:
-        if not _HEADER.fullmatch(name) or name.lower() in _OURS or name.lower().startswith("webhook-"):
-            raise self._error("headers", f"{name!r} is no header that may be set")
-        value = self._secret("headers", source, f".{name}")
-        try:
-            value.encode("latin-1")
-        except UnicodeEncodeError:
-            raise self._error("headers", f"the value of {name} has characters that no header may have") from None
-        return name, value
-
-    def _signing_secret(self, source: str) -> bytes:
-        text = self._secret("secrets", source).removeprefix("whsec_")
-        try:
-            key = base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
-        except binascii.Error:
-            key = b""
-        if not 24 <= len(key) <= 64:
-            hint = "make one: echo whsec_$(openssl rand -base64 32)"
-            raise self._error("secrets", f"{source} holds no secret by Standard Webhooks: 24 to 64 bytes in base64, after whsec_", hint)
-        return key
-
-    def _secret(self, key: str, source: str, within: str = "") -> str:
-        """The one line that ``file:PATH`` or ``env:NAME`` holds; an error names the source, never its content."""
-        line = self._file.line(("receiver", self._index, key))
-        setting = f"{self._file.path}:{line}: receiver[{self._index + 1}].{key}{within}"
-        kind, _, name = source.partition(":")
-        if not _is_source(source):
-            raise SettingsError(f"{setting}: a secret must not be written here itself", _SOURCES)
-        if kind == "env":
-            if name.startswith("CLIENTSCOPE_"):
-                raise SettingsError(f"{setting}: {name} looks like one of clientscope's own settings", "give the variable another name")
-            text = self._environ.get(name, "")
-            if not text:
-                raise SettingsError(f"{setting}: the environment has no {name}", "set it, or name a file: file:/path")
-        else:
-            require_private(Path(name), setting, _SOURCES)
-            try:
-                text = Path(name).read_text("utf-8").rstrip("\r\n")
-            except UnicodeDecodeError:
-                raise SettingsError(f"{setting}: {name} isn't UTF-8") from None
-        if not text or any(ord(character) < 32 or ord(character) == 127 for character in text):
-            raise SettingsError(f"{setting}: {name} is empty, or has more than one line", "it must hold the secret and nothing else")
-        return text
 
 
 def _is_source(text: str) -> bool:
@@ -266,7 +245,7 @@ def _is_source(text: str) -> bool:
     return text.startswith("env:") or (text.startswith("file:") and not text.startswith("file://"))
 
 
-def _check_apprise_url(url: str, _allowed: AllowedHosts | None) -> None:
+def _check_apprise_url(url: str) -> None:
     """Checks how many addresses it is, and the scheme; which hosts it leads to is up to the service, and checked as it connects.
 
     Raises:

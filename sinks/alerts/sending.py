@@ -23,7 +23,7 @@ from urllib3.exceptions import HTTPError
 from clientscope import __version__
 
 if TYPE_CHECKING:
-    from sinks.alerts.receivers import Receiver
+    from sinks.alerts.receivers import HttpReceiver
 
 _REFUSED_FOR_GOOD = (400, 405, 410, 411, 413, 414, 415, 422)
 """What says that the same message would be refused again, or that the receiver wants nothing any more (410)."""
@@ -169,9 +169,9 @@ def check_url(url: str, allowed: AllowedHosts | None) -> None:
         raise ValueError(f"{host} is not in allowed_hosts")
 
 
-def post(receiver: Receiver, url: str, body: bytes, headers: Mapping[str, str]) -> SendResult:
+def post(receiver: HttpReceiver, url: str, body: bytes, headers: Mapping[str, str]) -> SendResult:
     """Posts JSON, without redirects and proxies.  Never raises; the result quotes no error of a library, which may have the address."""
-    sent = {"User-Agent": f"clientscope/{__version__}", "Content-Type": "application/json", **dict(receiver.headers), **headers}
+    sent = {"User-Agent": f"clientscope/{__version__}", "Content-Type": "application/json", **receiver.headers, **headers}
     timeout = urllib3.Timeout(total=receiver.timeout_s)
     with only_to(receiver.allowed_hosts) as refused:
         try:

@@ -16,7 +16,7 @@ from clientscope.findings.wording import unmarked
 from clientscope.model.fields import clean
 from clientscope.model.finding import Finding
 from sinks.alerts.message import Message, Texts, alert_number, iso, link
-from sinks.alerts.receivers import Receiver
+from sinks.alerts.receivers import WebhookReceiver
 from sinks.alerts.sending import SendResult, post
 
 MOST_BYTES = 20_000
@@ -25,12 +25,12 @@ MOST_BYTES = 20_000
 _ADDRESSES = 3
 
 
-def send(receiver: Receiver, message: Message, texts: Texts) -> SendResult:
+def send(receiver: WebhookReceiver, message: Message, texts: Texts) -> SendResult:
     """One attempt."""
     return _send(receiver, message.id, payload(message, texts))
 
 
-def send_test(receiver: Receiver) -> SendResult:
+def send_test(receiver: WebhookReceiver) -> SendResult:
     """Sends a message that is marked as a test."""
     at_ms = now_ms()
     return _send(
@@ -63,7 +63,7 @@ def payload(message: Message, texts: Texts) -> bytes:
     return _bytes(body)
 
 
-def _send(receiver: Receiver, message_id: str, body: bytes) -> SendResult:
+def _send(receiver: WebhookReceiver, message_id: str, body: bytes) -> SendResult:
     """The id stays the same on every retry; the time is of this attempt; there is a signature by each secret."""
     now_s = int(time.time())
     signed = b"%s.%d.%s" % (message_id.encode(), now_s, body)

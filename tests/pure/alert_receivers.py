@@ -16,7 +16,7 @@ from made_findings import NOW_MS, made
 from clientscope import cli
 from clientscope.model.finding import Finding
 from sinks.alerts.message import Message
-from sinks.alerts.receivers import Receiver
+from sinks.alerts.receivers import KINDS
 
 SECRET = b"0123456789abcdef0123456789abcdef"
 
@@ -33,9 +33,9 @@ def command(*words: str) -> int:
             handler.filters = before
 
 
-def receiver(name: str = "hook", **fields: Any) -> Receiver:
+def receiver(name: str = "hook", kind: str = "webhook", **fields: Any) -> Any:
     """A web hook that gets everything."""
-    return Receiver(name, **{"kind": "webhook", "urls": ("http://127.0.0.1:9/x",), "secrets": (SECRET,), **fields})
+    return KINDS[kind].model_construct(name=name, kind=kind, **{"urls": ("http://127.0.0.1:9/x",), "secrets": (SECRET,), **fields})
 
 
 def message(*findings: Finding, status: Any = "firing", name: str = "hook") -> Message:

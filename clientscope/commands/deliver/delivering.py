@@ -13,7 +13,7 @@ from clientscope.model.topics import USED_BY
 from clientscope.status_writer import INTERVAL_S, StatusWriter
 from sinks.alerts import alertmanager, apprise, webhook
 from sinks.alerts.delivery import Deliveries
-from sinks.alerts.receivers import Receiver, read
+from sinks.alerts.receivers import HttpReceiver, Receiver, WebhookReceiver, read
 from sinks.alerts.sending import SendResult
 
 _STOP_S = 30.0
@@ -72,9 +72,9 @@ def send_test(receivers: list[Receiver]) -> int:
 
 
 def _test(receiver: Receiver, url: str) -> SendResult:
-    if receiver.kind == "alertmanager":
-        return alertmanager.send_test(receiver, url)
-    return webhook.send_test(receiver) if receiver.kind == "webhook" else apprise.send_test(receiver)
+    if isinstance(receiver, WebhookReceiver):
+        return webhook.send_test(receiver)
+    return alertmanager.send_test(receiver, url) if isinstance(receiver, HttpReceiver) else apprise.send_test(receiver)
 
 
 def _external_url(url: str) -> str:

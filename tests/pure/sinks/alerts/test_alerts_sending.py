@@ -25,7 +25,7 @@ OLD_SECRET = b"fedcba9876543210fedcba9876543210"
 
 def posted(url: str, *allowed: str, timeout_s: float = 5.0) -> SendResult:
     hosts = AllowedHosts.of(allowed) if allowed else None
-    return post(receiver(timeout_s=timeout_s, allowed_hosts=hosts, headers=(("Authorization", "canary-7"),)), url, b"{}", {})
+    return post(receiver(timeout_s=timeout_s, allowed_hosts=hosts, headers={"Authorization": "canary-7"}), url, b"{}", {})
 
 
 @pytest.mark.parametrize(("code", "header", "is_final", "retry_after_s"), cases(__file__, "answers.txt"))
@@ -110,7 +110,7 @@ def test_f33_a_proxy_of_the_environment_is_not_used(monkeypatch: pytest.MonkeyPa
 def test_a_message_is_signed_by_standard_webhooks(secrets: tuple[bytes, ...]) -> None:
     sent = message(made(message="naïve – “quoted”"))
     with serving(status(500)) as server:
-        hook = receiver(urls=(server.url,), secrets=secrets, headers=(("Authorization", "Bearer x"),))
+        hook = receiver(urls=(server.url,), secrets=secrets, headers={"Authorization": "Bearer x"})
         assert [webhook.send(hook, sent, Texts()).ok for _ in range(2)] == [False, True]
     for got in server.got:
         checked = standardwebhooks.Webhook(base64.b64encode(SECRET).decode()).verify(got.body, dict(got.headers))
