@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from clientscope.api.common import DESCRIBED, Feed, Listing
+from clientscope.api.common import DESCRIBED, Feed, Listing, model
 from clientscope.model.client import Client
 from clientscope.model.enums import Origin
 from clientscope.model.finding import Finding
@@ -20,22 +20,18 @@ GroupBy = Literal["application", "owner", "principal", "software", "address", "b
 """What clients are put together by; ``software`` is a name and a version."""
 
 
-@dataclass(frozen=True, slots=True)
+@model
 class FindingsSummary:
     """What is open of a client, or stopped; none that is suppressed or of low confidence."""
-
-    __pydantic_config__ = DESCRIBED
 
     worst: Severity | None
     """Null where there is none."""
     count: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@model
 class ConnectionRow(Client):
     """An open connection, and whose it is."""
-
-    __pydantic_config__ = DESCRIBED
 
     epoch: int
     connection: int
@@ -49,18 +45,16 @@ class ConnectionRow(Client):
     """The team of its client."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@model
 class Connections(Listing):
     """Open connections, by client id, software and address unless `sort` says otherwise."""
 
     items: list[ConnectionRow]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@model
 class ClientRow(Client):
     """Open connections that share an identity, or the last ones that did; `since_ms` is the oldest one's."""
-
-    __pydantic_config__ = DESCRIBED
 
     listener: str
     security_protocol: str
@@ -88,18 +82,16 @@ class ClientRow(Client):
     """Null where its configuration was not judged: that is not clean."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@model
 class ClientList(Listing):
     """Connected clients, by client id, software and address unless `sort` says otherwise."""
 
     items: list[ClientRow]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@model
 class GroupFindings:
     """Findings of the judged clients of a group."""
-
-    __pydantic_config__ = DESCRIBED
 
     worst: Severity | None
     """Null where there is none."""
@@ -107,11 +99,9 @@ class GroupFindings:
     """How many of them have any."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@model
 class ClientGroup:
     """Connected clients that share something."""
-
-    __pydantic_config__ = DESCRIBED
 
     label: str | None
     """What they share, as it may be shown; null where they have none."""
@@ -125,7 +115,7 @@ class ClientGroup:
     """Null where none of them was judged."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@model
 class ClientGroups(Listing):
     """Most connections first unless `sort` says otherwise: label, clients, connections, worst."""
 
@@ -133,11 +123,9 @@ class ClientGroups(Listing):
     items: list[ClientGroup]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@model
 class FacetValue:
     """One value, and how many clients have it."""
-
-    __pydantic_config__ = DESCRIBED
 
     value: str | None
     """Null where clients have none."""
@@ -146,11 +134,9 @@ class FacetValue:
     """The term that leaves just these."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@model
 class Facet:
     """The most frequent values of one field among the clients that `q` leaves."""
-
-    __pydantic_config__ = DESCRIBED
 
     field: str
     values: list[FacetValue]
@@ -160,7 +146,7 @@ class Facet:
     """How many other values there are."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@model
 class Facets(Listing):
     """Counts for narrowing a list, whose ``total`` clients they are of."""
 
@@ -179,11 +165,9 @@ class EffectiveSetting(Setting):
     """False of a default that the client left out, and that is known from its library's release."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@model
 class Configuration:
     """What a client last pushed, and what its library makes of it."""
-
-    __pydantic_config__ = DESCRIBED
 
     pushed_ms: int
     """Kafka's time."""
@@ -197,11 +181,9 @@ class Configuration:
     settings: list[EffectiveSetting]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@model
 class SettingChange:
     """One setting that differs from the start before; a withheld value is a word in brackets."""
-
-    __pydantic_config__ = DESCRIBED
 
     key: str
     before: str | None
@@ -210,16 +192,14 @@ class SettingChange:
     """Null where it isn't there any more."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@model
 class Start(Client):
     """One start of an application: what pushed then, and when."""
-
-    __pydantic_config__ = DESCRIBED
 
     pushed_ms: Annotated[int, Field(description="Kafka's time.")]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@model
 class ClientStart(Start):
     """One start of a client's application, as what changed since the start before."""
 
@@ -229,11 +209,9 @@ class ClientStart(Start):
     """To the start before; null of the oldest, and where one of both is gone."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@model
 class UnjudgedRule:
     """A rule that could not judge a client's last push."""
-
-    __pydantic_config__ = DESCRIBED
 
     code: str
     name: str
@@ -242,11 +220,9 @@ class UnjudgedRule:
     """What it needs and did not get, in one sentence."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@model
 class ClientDetail:
     """One client, whether it is connected or has just gone."""
-
-    __pydantic_config__ = DESCRIBED
 
     version: int
     feed: Feed
@@ -268,29 +244,25 @@ class ClientDetail:
     """`application`: starts at other addresses are among them."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@model
 class GaugeList(Listing):
     """Every series of every gateway, largest first."""
 
     items: list[Gauge]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@model
 class SeriesOfVersion:
     """Connections of one software version, minute by minute."""
-
-    __pydantic_config__ = DESCRIBED
 
     software_name: str
     software_version: str
     connections: list[int | None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@model
 class Series:
     """Numbers by minute; every list is as long as `minutes`, and null is not known, never zero."""
-
-    __pydantic_config__ = DESCRIBED
 
     version: int
     feed: Feed
@@ -308,11 +280,9 @@ class Series:
     """Pushed configurations, as `pushes` of the overview counts them."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@model
 class ApiRange:
     """One API of Kafka's protocol, and its versions at a broker (KIP-35)."""
-
-    __pydantic_config__ = DESCRIBED
 
     api_key: int
     name: str
@@ -321,11 +291,9 @@ class ApiRange:
     highest: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@model
 class BrokerItem:
     """A broker, as a gateway sees it."""
-
-    __pydantic_config__ = DESCRIBED
 
     cluster: str
     broker: int
@@ -350,11 +318,9 @@ class BrokerItem:
     """That gateway is silent for longer than it should be: this counts no longer."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@model
 class RangeAt:
     """What brokers say that say the same of an API."""
-
-    __pydantic_config__ = DESCRIBED
 
     brokers: list[int]
     lowest: int | None
@@ -362,11 +328,9 @@ class RangeAt:
     highest: int | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@model
 class Difference:
     """An API about which brokers of one cluster differ: most often a rolling upgrade seen half way."""
-
-    __pydantic_config__ = DESCRIBED
 
     cluster: str
     api_key: int
@@ -374,7 +338,7 @@ class Difference:
     ranges: list[RangeAt]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@model
 class Brokers(Listing):
     """By cluster and id."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar, dataclass_transform
 
 from pydantic import ConfigDict, Field
 
@@ -13,23 +13,28 @@ Feed = Literal["starting", "catching_up", "live", "unreachable"]
 DESCRIBED = ConfigDict(use_attribute_docstrings=True)
 """What stands below a field is its description in the API's schema; but not in that of a class that inherits the field."""
 
+Model = TypeVar("Model")
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@dataclass_transform(kw_only_default=True, frozen_default=True)
+def model(cls: type[Model]) -> type[Model]:
+    """Makes a class a model of the API: a frozen dataclass whose fields are `DESCRIBED`."""
+    cls.__pydantic_config__ = DESCRIBED  # type: ignore[attr-defined]
+    return dataclass(frozen=True, slots=True, kw_only=True)(cls)
+
+
+@model
 class ApiProblem:
     """Why a request was refused."""
-
-    __pydantic_config__ = DESCRIBED
 
     detail: str
     hint: str | None = None
     """What to do about it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@model
 class QueryProblem:
     """What is wrong with `q` or `sort`, and where."""
-
-    __pydantic_config__ = DESCRIBED
 
     detail: str
     position: int
@@ -40,11 +45,9 @@ class QueryProblem:
     """What could stand there: names of fields, values, or forms; may be empty."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@model
 class Listing:
     """What every list has."""
-
-    __pydantic_config__ = DESCRIBED
 
     version: int
     feed: Feed

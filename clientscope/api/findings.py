@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from datetime import date
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from clientscope.api.common import DESCRIBED, Listing
+from clientscope.api.common import DESCRIBED, Listing, model
 from clientscope.model.client import Client
 from clientscope.model.codec import adapter
 from clientscope.model.decision import Resolution
@@ -21,18 +21,16 @@ from clientscope.risks import Risk
 from clientscope.severities import Severity
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@model
 class FindingList(Listing):
     """What to fix first first: open or stopped, then by severity, then by how many clients; those of low confidence come last."""
 
     items: list[Finding]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@model
 class FindingGroup:
     """Findings that share a code, a principal, an owner or a severity."""
-
-    __pydantic_config__ = DESCRIBED
 
     label: str
     """As it may be shown; a dash where there is none."""
@@ -50,7 +48,7 @@ class FindingGroup:
     """The rule's advice; null unless they are grouped by `code`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@model
 class FindingGroups(Listing):
     """Worst first."""
 
@@ -79,11 +77,9 @@ class ReopenRequest(Input):
     why: Annotated[str, Field(max_length=4_000)]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@model
 class DecisionTaken:
     """What was written; the streaming job applies it within seconds."""
-
-    __pydantic_config__ = DESCRIBED
 
     fingerprint: str
     resolution: Resolution | None
@@ -104,11 +100,9 @@ def _shown(verdict: Verdict) -> Verdict:
     return replace(verdict, code=clean(verdict.code), name=clean(verdict.name), message=sentence(verdict.message), settings=settings)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@model
 class ResultRow(Client):
     """The verdicts of all rules on one configuration, pushed or seen otherwise, and whose it is."""
-
-    __pydantic_config__ = DESCRIBED
 
     topic: ShownName
     partition: int
@@ -135,18 +129,16 @@ def result_row(result: PushResult, overall: Overall) -> ResultRow:
     return adapter(ResultRow).validate_python({**said, "key": result.client, "overall": overall})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@model
 class Results(Listing):
     """Newest first, of the last day; the newest thousand, and the newest thousand that were pushed."""
 
     items: list[ResultRow]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@model
 class RulePage:
     """What a rule finds, why that matters, and what to do.  In texts, ``…`` in two backticks is code."""
-
-    __pydantic_config__ = DESCRIBED
 
     code: str
     name: str

@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated
 
 from pydantic import Field
 
 from clientscope.api.clients import EffectiveSetting, SeriesOfVersion, SettingChange, Start
-from clientscope.api.common import DESCRIBED
+from clientscope.api.common import model
 from clientscope.model.client import Client
 from clientscope.model.finding import Finding
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@model
 class PastThere:
     """Whether there is any history here."""
-
-    __pydantic_config__ = DESCRIBED
 
     configured: bool
     """False: start serve with --history-dir, the streaming job's."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@model
 class PastSteps:
     """A time asked about, in steps."""
-
-    __pydantic_config__ = DESCRIBED
 
     from_ms: int
     to_ms: int
@@ -35,7 +31,7 @@ class PastSteps:
     points: Annotated[list[int], Field(description="When each step begins.")]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@model
 class PastSeries(PastSteps):
     """Connections over time; every list is as long as `points`, and null is a step of which nothing was recorded, never zero."""
 
@@ -51,11 +47,9 @@ NOT_SHARED = frozenset({"key", "broker", "gateway", "instance_id"})
 """What clients of the past aren't told apart by."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@model
 class PastClientRow(Client):
     """Connections that shared an identity but for `NOT_SHARED`, which are null or empty."""
-
-    __pydantic_config__ = DESCRIBED
 
     application: str | None
     """client_id without its instance part."""
@@ -76,18 +70,16 @@ class PastClientRow(Client):
 _COMPLETE = "Until when history has all of it: `to_ms`, or earlier where the job hasn't written the rest yet; null for nothing."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@model
 class PastSpan:
     """A time asked about."""
-
-    __pydantic_config__ = DESCRIBED
 
     from_ms: int
     to_ms: int
     complete_ms: Annotated[int | None, Field(description=_COMPLETE)] = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@model
 class PastListing(PastSpan):
     """A list of what was in a time asked about."""
 
@@ -95,14 +87,14 @@ class PastListing(PastSpan):
     offset: Annotated[int, Field(description="How many of them come before `items`.")]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@model
 class PastClients(PastListing):
     """Clients that were connected, those seen last first unless `sort` says otherwise."""
 
     items: list[PastClientRow]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@model
 class PastStart(Start):
     """One configuration that a client pushed at its start, as what changed since the one before."""
 
@@ -122,21 +114,19 @@ class PastStart(Start):
     """What it pushed; null where that was not asked for."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@model
 class PastStarts(PastListing):
     """The newest first."""
 
     items: list[PastStart]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@model
 class PastDifference:
     """The newest start of clients in a period against the newest one before it: those that changed in the same way together.
 
     Of a client that pushes nothing: what was last seen of its requests, if a setting or its software was seen otherwise before.
     """
-
-    __pydantic_config__ = DESCRIBED
 
     client_type: str | None
     """producer, consumer, …, as its settings show; null if they don't."""
@@ -153,7 +143,7 @@ class PastDifference:
     """Of settings; empty where none differs, null where there is no `before`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@model
 class PastDifferences(PastSpan):
     """What a period has changed, the newest first."""
 
@@ -162,11 +152,9 @@ class PastDifferences(PastSpan):
     items: list[PastDifference]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@model
 class PastFact:
     """A fact from clients' own metrics over time."""
-
-    __pydantic_config__ = DESCRIBED
 
     name: str
     """The column of the table `client_facts`; docs/telemetry.md has them all."""
@@ -181,11 +169,9 @@ class PastFact:
     """As long as `points`; null is a step in which no client said it, never zero."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@model
 class PastFactsOfKind:
     """What producers or consumers said."""
-
-    __pydantic_config__ = DESCRIBED
 
     kind: str
     """producer or consumer."""
@@ -195,7 +181,7 @@ class PastFactsOfKind:
     """Those that any of them said."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@model
 class PastClientFacts(PastSteps):
     """Facts from clients' own metrics (KIP-714)."""
 
@@ -205,11 +191,9 @@ class PastClientFacts(PastSteps):
     """Empty where nothing was pushed in that time."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@model
 class PastFindings:
     """What to fix first first, unless `sort` says otherwise; each as the table has it, without settings, clients, places and evidence."""
-
-    __pydantic_config__ = DESCRIBED
 
     total: int
     """Length of the whole list."""

@@ -7,16 +7,14 @@ from typing import Annotated, Literal
 
 from pydantic import Field, SecretStr
 
-from clientscope.api.common import DESCRIBED, Feed, Listing
+from clientscope.api.common import Feed, Listing, model
 from clientscope.api.findings import Input
 from clientscope.model.status import ProcessStatus
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@model
 class Progress:
     """How far the topics have been read since the start."""
-
-    __pydantic_config__ = DESCRIBED
 
     read: int
     """Records read so far."""
@@ -24,11 +22,9 @@ class Progress:
     """Records that were there when reading began."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@model
 class Versions:
     """One number per list, which rises when that list changes: read a list again only then."""
-
-    __pydantic_config__ = DESCRIBED
 
     gauges: int
     connections: int
@@ -38,11 +34,9 @@ class Versions:
     """Of `health` and brokers."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@model
 class SoftwareRow:
     """The gauge, summed over gateways."""
-
-    __pydantic_config__ = DESCRIBED
 
     listener: str
     software_name: str
@@ -50,11 +44,9 @@ class SoftwareRow:
     connections: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@model
 class GatewayStatus:
     """A gateway that is there, by its heartbeats."""
-
-    __pydantic_config__ = DESCRIBED
 
     gateway: str
     cluster: str
@@ -73,11 +65,9 @@ class GatewayStatus:
     """Connections closed in the last minute; null if not reported."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@model
 class OpenFindings:
     """Findings that are open or stopped; none that a suppression hides, and none of low confidence."""
-
-    __pydantic_config__ = DESCRIBED
 
     total: int
     by_severity: dict[str, int]
@@ -96,25 +86,21 @@ class ProcessHealth(ProcessStatus):
     stale: Annotated[bool, Field(description="It is silent for longer than it should be: what it said last counts no longer.")]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@model
 class Check:
     """One thing about our own processes that a person should know."""
-
-    __pydantic_config__ = DESCRIBED
 
     name: str
     state: Literal["ok", "warn"]
     detail: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@model
 class Overview:
     """The state of everything, small enough to be sent with each event.
 
     A number that is not known yet is null, never zero.
     """
-
-    __pydantic_config__ = DESCRIBED
 
     version: int
     """Rises with every change; compare for equality only, it starts again with the process."""
@@ -154,11 +140,9 @@ class Overview:
     """Of each process that reports its status; empty if none does, which is a problem."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@model
 class Health:
     """Whether the process is alive, or ready."""
-
-    __pydantic_config__ = DESCRIBED
 
     status: Literal["ok", "unavailable"]
     feed: Feed
@@ -169,11 +153,9 @@ ReadinessBy = Literal["application", "owner", "principal", "software"]
 ReadinessName = Literal["breaks", "unknown", "falls_back", "fine"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@model
 class ReadinessItem:
     """Clients that share something, and their worst verdict."""
-
-    __pydantic_config__ = DESCRIBED
 
     label: str | None
     """What they share; null where they have none."""
@@ -200,7 +182,7 @@ class ReadinessItem:
     """What to do; empty if there is nothing to do."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@model
 class ReadinessGroups(Listing):
     """Groups of clients by whether they work with brokers of another release: the worst verdict first."""
 
@@ -228,11 +210,9 @@ Role = Literal["reader", "admin"]
 Authentication = Literal["none", "token", "proxy"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@model
 class Me:
     """The current user, and what that user may do."""
-
-    __pydantic_config__ = DESCRIBED
 
     name: str | None
     """Null before signing in."""

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from fastapi import APIRouter, HTTPException, Response
 
-from clientscope.api.common import DESCRIBED
+from clientscope.api.common import model
 from clientscope.errors import EnvironmentProblem
 
 PAGE = "index.html"
@@ -66,11 +66,9 @@ _NAME = re.compile(r"[A-Za-z0-9]+([.-][A-Za-z0-9]+)*\.html")
 """No path: what lies outside of the folder has no name here."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@model
 class DataDocsPages:
     """Whether there are Data Docs."""
-
-    __pydantic_config__ = DESCRIBED
 
     built_ms: int | None
     """When they were last written, in ms since the epoch; null where there are none."""
