@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from clientscope.fair_share import shares
-from clientscope.model.client_key import Tenant, client_key, is_anonymous, tenant_of
+from clientscope.fair_share import HeldEntry, too_many
+from clientscope.model.client_key import client_key, tenant_of
 from clientscope.model.finding import Finding
 from clientscope.model.principals import ANONYMOUS, authenticated
 from clientscope.report.findings import is_counted
@@ -282,24 +282,12 @@ class PushIndex:
 
     def _trim(self) -> None:
         """The oldest entries of tenants above their share (`clientscope.fair_share`) go."""
-        counts = self._database.rows("SELECT principal, address, count(*) FROM pushes GROUP BY principal, iif(principal = '', address, '')")
-        used: Counter[Tenant] = Counter()
-        networks: dict[Tenant, list[str]] = {}
-        for principal, address, count in counts:
-            tenant = tenant_of(principal or None, address)
-            used[tenant] += count
-            networks.setdefault(tenant, []).append(address)
-        gone = 0
-        for tenant, share in shares(used, self._limit).items():
-            if used[tenant] <= share:
-                continue
-            of = "principal = ''" if is_anonymous(tenant) else "principal = ?"
-            of, named = (f"{of} AND address IN {LISTED}", listed(networks[tenant])) if is_anonymous(tenant) else (of, tenant[1:])
-            which = f"SELECT key FROM pushes WHERE {of} ORDER BY pushed_ms LIMIT ?"
-            self._database.run(f"DELETE FROM pushes WHERE key IN ({which})", named, used[tenant] - share)
-            gone += used[tenant] - share
-        self._count -= gone
-        self.dropped["pushes"] += gone
+        rows = self._database.rows("SELECT key, principal, address, pushed_ms FROM pushes")
+        held = (HeldEntry(key, tenant_of(principal or None, address), 0, pushed_ms) for key, principal, address, pushed_ms in rows)
+        gone = [each.key for each in too_many(held, self._limit)]
+        self._database.run(f"DELETE FROM pushes WHERE key IN {LISTED}", listed(gone))
+        self._count -= len(gone)
+        self.dropped["pushes"] += len(gone)
 
 
 def _newer(before: IndexedPush, push: IndexedPush) -> IndexedPush:
