@@ -229,8 +229,7 @@ class Access:
         return Visitor(name, "admin" if name in self._proxy.admins else "reader")
 
     def _by_bearer(self, headers: Headers) -> Visitor | None:
-        scheme, _, secret = headers.get("authorization", "").partition(" ")
-        token = self._token(secret) if scheme.lower() == "bearer" and secret else None
+        token = self._token(tokens.bearer(headers.get("authorization", "")))
         return Visitor(token.name, token.role) if token else None
 
     def _by_cookie(self, headers: Headers) -> Visitor | None:

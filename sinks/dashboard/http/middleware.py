@@ -10,7 +10,6 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.responses import JSONResponse, PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from clientscope.bounded_http import whole_body
 from clientscope.config_types import is_loopback
 from sinks.dashboard.http.access import Access
 
@@ -73,14 +72,7 @@ class SecurityMiddleware:
                         headers.setdefault(name, value)
             await send(message)
 
-        refusal = self._refusal(scope)
-        if refusal is None and scope["method"] not in ("GET", "HEAD"):
-            try:
-                body = await whole_body(receive, MOST_BODY_BYTES)
-            except ConnectionAbortedError:
-                return
-            refusal, receive = (_TOO_MUCH, receive) if body is None else (None, _again(body, receive))
-        await (refusal or self._app)(scope, receive, send_with_headers)
+        await (self._refusal(scope) or self._app)(scope, receive, send_with_headers)
 
     def _refusal(self, scope: Scope) -> ASGIApp | None:
         headers = Headers(scope=scope)
@@ -103,18 +95,8 @@ class SecurityMiddleware:
 _TOO_MUCH = JSONResponse({"detail": "this is too much"}, status_code=413, headers={"connection": "close"})
 
 
-def _again(body: bytes, receive: Receive) -> Receive:
-    """``receive`` of a request whose body has been read."""
-    read: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
-
-    async def again() -> Message:
-        return read.pop() if read else await receive()
-
-    return again
-
-
 def _is_too_long(length: str) -> bool:
-    """By the whole number, however many zeros it begins with; the body itself is counted as it arrives."""
+    """By the whole number, however many zeros it begins with; h11 lets no longer body pass than this says."""
     digits = length.strip().lstrip("0")
     return bool(digits) and (not digits.isdecimal() or len(digits) > 9 or int(digits) > MOST_BODY_BYTES)
 
@@ -153,11 +135,7 @@ class HeadMiddleware:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["method"] != "HEAD":
-            await self._app(scope, receive, send)
-            return
-
-        async def send_without_body(message: Message) -> None:
-            await send({**message, "body": b""} if message["type"] == "http.response.body" else message)
-
-        await self._app({**scope, "method": "GET", "clientscope.head": True}, receive, send_without_body)
+        if scope["method"] == "HEAD":
+            scope = {**scope, "method": "GET", "clientscope.head": True}
+        # uvicorn, which knows that it is HEAD, sends no body.
+        await self._app(scope, receive, send)
