@@ -146,7 +146,8 @@ _OF_LIBRARY = {"software": "library", "version": "library_version"}
 _OF_CLIENTS = {
     "client_id": "c.client_id", "application": "c.application", "address": "c.address", "instance": "c.instance",
     "connections": "c.connections", "since": "c.since_ms", "finding": "c.worst", "disconnected": GONE_MS,
-    "opened_per_minute": "c.opened", "bytes_in_per_second": "c.bytes_in", "bytes_out_per_second": "c.bytes_out", "active": "c.active_ms",
+    "opened_per_minute": f"c.opened / {MINUTES}.0", "bytes_in_per_second": "c.bytes_in", "bytes_out_per_second": "c.bytes_out",
+    "active": "c.active_ms",
 }  # fmt: skip
 
 _ORDERS = {"version": "version_order", "library_version": "library_order"}
@@ -220,8 +221,6 @@ def _of_term(term: Term, codes: Collection[str]) -> Sql:
     kind = CLIENTS[term.field].kind
     if term.field == "connected":
         return _any(_connected(each) for each in term.any_of)
-    if term.field == "opened_per_minute":
-        return _any(_opened_per_minute(each) for each in term.any_of)
     if term.field == "risk":
         return _any(_risk(each) for each in term.any_of)
     if kind is FieldKind.FINDING:
@@ -265,12 +264,6 @@ def _word(condition: Condition) -> Sql:
 def _connected(condition: Condition) -> Sql:
     assert isinstance(condition, Pattern)
     return f"c.away = {_AWAY.get(condition.text or '', LOST)}", []
-
-
-def _opened_per_minute(condition: Condition) -> Sql:
-    assert isinstance(condition, Compare)
-    assert isinstance(condition.value, int)
-    return f"c.opened {condition.operator} ?", [condition.value * MINUTES]
 
 
 def _risk(condition: Condition) -> Sql:
