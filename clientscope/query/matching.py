@@ -54,40 +54,34 @@ def with_libraries(query: Query, fields: Fields) -> Query:
 
 def _expanded(query: Query) -> Query:
     if SOFTWARE not in _named(query):
-        return Query(tuple(each for part in query.terms for each in _alone(part)))
-    both = (Query(tuple(each for part in query.terms for each in _of(part, library))) for library in (False, True))
-    return Query((Choice(tuple(both)),))
+        return _beside(query, None)
+    return Query((Choice((_beside(query, False), _beside(query, True))),))
 
 
-def _is_apart(part: Choice, query: Query) -> bool:
-    """Whether a query within a negated choice names software itself."""
-    return part.negated and SOFTWARE in _named(query)
+def _beside(query: Query, library: bool | None) -> Query:
+    """A query beside the announced name, or the library's, or none."""
+    return Query(tuple(each for part in query.terms for each in _of(part, library)))
 
 
-def _alone(part: Term | Choice) -> Iterator[Term | Choice]:
-    """What isn't beside a name: either of both names or versions, or of a negated term neither."""
+def _of(part: Term | Choice, library: bool | None) -> Iterator[Term | Choice]:
+    """What is beside a name is of it; a negated term about software, and a negated choice that names software itself, are not.
+
+    What isn't is of either of both names or versions, or of a negated term of neither.
+    """
     if isinstance(part, Choice):
-        yield replace(part, any_of=tuple(map(_expanded, part.any_of)))
+        queries = (
+            _expanded(query) if library is None or (part.negated and SOFTWARE in _named(query)) else _beside(query, library)
+            for query in part.any_of
+        )
+        yield replace(part, any_of=tuple(queries))
     elif part.field not in (SOFTWARE, VERSION):
         yield part
+    elif library is not None and (part.field == VERSION or not part.negated):
+        yield _term(part, library)
     elif part.negated:
         yield from (_term(part, library) for library in (False, True))
     else:
         yield Choice(tuple(Query((_term(part, library),)) for library in (False, True)))
-
-
-def _of(part: Term | Choice, library: bool) -> Iterator[Term | Choice]:
-    """What is beside a name is of it; a negated term about software, and a negated choice that names software itself, are not."""
-    if isinstance(part, Choice):
-        queries = (
-            _expanded(query) if _is_apart(part, query) else Query(tuple(each for inner in query.terms for each in _of(inner, library)))
-            for query in part.any_of
-        )
-        yield replace(part, any_of=tuple(queries))
-    elif part.field == VERSION or (part.field == SOFTWARE and not part.negated):
-        yield _term(part, library)
-    else:
-        yield from _alone(part)
 
 
 def _term(term: Term, library: bool) -> Term:
