@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated, Literal
 
 from pydantic import Field, SecretStr
 
 from clientscope.api.common import Feed, Listing, model
 from clientscope.api.findings import Input
+from clientscope.model.fields import record
 from clientscope.model.status import ProcessStatus
 
 
@@ -79,7 +80,7 @@ class OpenFindings:
     """Leaked secrets to rotate, also those that are no longer pushed."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ProcessHealth(ProcessStatus):
     """How one of our processes is, or one query of the job, as it says itself (`clientscope.status`); ``told_ms`` is Kafka's time."""
 

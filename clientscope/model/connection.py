@@ -16,7 +16,7 @@ from typing import Annotated
 from pydantic import Field
 
 from clientscope.model.enums import Kind, PrincipalSource
-from clientscope.model.fields import READ, Count, GivenName, Id32, Id64, Interval, Ms, Name, SecurityProtocol, Uuid, Version
+from clientscope.model.fields import Count, GivenName, Id32, Id64, Interval, Ms, Name, SecurityProtocol, Uuid, Version, record
 from clientscope.model.requested_versions import MOST_VERSIONS, pack, pair
 
 MOST_CONNECTIONS = 20_000
@@ -52,7 +52,7 @@ class SeriesCount:
     closed: Count
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ClientConnectionRecord:
     """Value of ``clientscope.connections``.
 
@@ -73,8 +73,6 @@ class ClientConnectionRecord:
         measured_ms: of kind traffic: for how long bytes were counted.
         traffic: of kind traffic: connection id, bytes per second from its client, and to it; a connection that isn't listed was idle.
     """
-
-    __pydantic_config__ = READ
 
     version: Version
     kind: Kind

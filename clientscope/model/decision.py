@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Literal
 
-from clientscope.model.fields import READ, Sentence, ShownMs, ShownName, Version
+from clientscope.model.fields import Sentence, ShownMs, ShownName, Version, record
 
 Resolution = Literal["rotated", "test-value", "not-a-secret", "accepted"]
 """Why a finding is closed.
@@ -19,15 +18,13 @@ Resolution = Literal["rotated", "test-value", "not-a-secret", "accepted"]
 OF_LEAKS: tuple[Resolution, ...] = ("rotated", "test-value", "not-a-secret")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Decision:
     """A decision: the person, the resolution, the time and the reason.  A tombstone takes a decision back.
 
     Attributes:
         until: the last day, in UTC, on which ``accepted`` counts; None for the others.
     """
-
-    __pydantic_config__ = READ
 
     version: Version = 1
     fingerprint: ShownName

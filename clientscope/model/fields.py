@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Literal
+from dataclasses import dataclass
+from typing import Annotated, Literal, TypeVar, dataclass_transform
 
 from pydantic import AfterValidator, ConfigDict, Field, WithJsonSchema
 
@@ -57,3 +58,12 @@ Version = Annotated[int, Field(strict=True, ge=1, le=1), WithJsonSchema({"const"
 
 READ = ConfigDict(strict=True, extra="ignore")
 """No value is converted to another type."""
+
+Record = TypeVar("Record")
+
+
+@dataclass_transform(kw_only_default=True, frozen_default=True)
+def record(cls: type[Record]) -> type[Record]:
+    """Makes a class one of what a topic's records say: a frozen dataclass, of which pydantic reads the fields as `READ` says."""
+    cls.__pydantic_config__ = READ  # type: ignore[attr-defined]
+    return dataclass(frozen=True, slots=True, kw_only=True)(cls)

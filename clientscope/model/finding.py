@@ -10,7 +10,7 @@ from pydantic import Field
 
 from clientscope.model.client import NO_APPLICATION, Application, Client
 from clientscope.model.decision import Resolution
-from clientscope.model.fields import READ, Count, Sentence, ShownMs, ShownName, Version
+from clientscope.model.fields import Count, Sentence, ShownMs, ShownName, Version, record
 from clientscope.model.setting import ShownSetting
 from clientscope.risks import RISKS, Risk
 from clientscope.severities import SEVERITIES, Severity
@@ -45,7 +45,7 @@ MOST_PLACES = 100
 """Places of a leak that are named; the others are counted."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class AffectedClient(Client):
     """One client that has it, or had it, as it pushed it last.
 
@@ -59,11 +59,9 @@ class AffectedClient(Client):
     disconnected_ms: ShownMs | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class LeakPlace:
     """A place of a secret: the application that pushes it, the key, and the number of clients."""
-
-    __pydantic_config__ = READ
 
     application: Application = NO_APPLICATION
     key: ShownName = ""
@@ -71,7 +69,7 @@ class LeakPlace:
     last_seen_ms: ShownMs = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Reach:
     """How far a secret got.
 
@@ -81,13 +79,11 @@ class Reach:
             ``topic-partition@offset``; until the same client's next push, or 30 days after it was last seen, when compaction takes it away.
     """
 
-    __pydantic_config__ = READ
-
     redacted_at: Annotated[tuple[ShownName, ...], Field(max_length=1_000)] = ()
     written_to: Annotated[tuple[ShownName, ...], Field(max_length=1_000)] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Alert:
     """The last notification that was due.  None is due while the finding is suppressed, closed or of low confidence.
 
@@ -95,8 +91,6 @@ class Alert:
         number: counts up with each; (fingerprint, number) is the same however often the record is written again.
         why: ``new``, ``worse`` (its severity rose) or ``reopened``.
     """
-
-    __pydantic_config__ = READ
 
     number: Count
     why: Why
@@ -111,28 +105,22 @@ class Owner:
         contact: how to reach it: any text, such as a channel, an address or a rota.
     """
 
-    __pydantic_config__ = READ
-
     team: ShownName
     contact: ShownName
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Suppressed:
     """Why no notification is sent: a suppression of the rules file."""
-
-    __pydantic_config__ = READ
 
     reason: Sentence
     until: date
     where: ShownName
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Decided:
     """The decision that closed it."""
-
-    __pydantic_config__ = READ
 
     resolution: Resolution
     by: ShownName
@@ -141,7 +129,7 @@ class Decided:
     until: date | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Finding:
     """One problem of one application, or one leaked secret.  Times are ms since the epoch; times of pushes are Kafka's.
 
@@ -162,8 +150,6 @@ class Finding:
         alert: None if no notification was due yet.
         revision: counts the records written of it.
     """
-
-    __pydantic_config__ = READ
 
     version: Version = 1
     fingerprint: ShownName

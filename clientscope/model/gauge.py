@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
-from clientscope.model.fields import READ, Count, Id32, Id64, Int32, Ms, ShownName, Version
+from clientscope.model.fields import Count, Id32, Id64, Int32, Ms, ShownName, Version, record
 
 GatewayKey = tuple[str, int, str]
 """Cluster, broker and gateway."""
@@ -13,7 +13,7 @@ SeriesKey = tuple[str, int, str, str, str, str]
 """The same, then listener, software name and version."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Gauge:
     """Connections of one software name and version at one listener of a gateway.
 
@@ -22,8 +22,6 @@ class Gauge:
         epoch, sequence: of the gateway's record that they are from.
         timestamp_ms: when that was.
     """
-
-    __pydantic_config__ = READ
 
     version: Version = 1
     kind: Literal["series"] = "series"
@@ -51,7 +49,7 @@ class Gauge:
         return self.connections
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class GatewayGauge:
     """What concerns a gateway as a whole. Two are equal where they say the same, whenever that was.
 
@@ -64,8 +62,6 @@ class GatewayGauge:
         epoch, sequence: of the heartbeat that they are from.
         timestamp_ms: Kafka's time of it.
     """
-
-    __pydantic_config__ = READ
 
     version: Version = 1
     kind: Literal["gateway"] = "gateway"

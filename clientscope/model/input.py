@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from clientscope.model.connection import ClientConnectionRecord
-from clientscope.model.fields import READ, ClientKey, Id32, Id64, Ms, Name, Version
+from clientscope.model.fields import ClientKey, Id32, Id64, Ms, Name, Version, record
 
 MOST_KEY_BYTES = 1_024
 """Longer keys of ``clientscope.configs``, and those that are no text, are none of clientscope's."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class InputRecord:
     """Value of ``clientscope.inputs``: a record of ``clientscope.connections``, redacted.
 
@@ -20,8 +18,6 @@ class InputRecord:
         appended_ms: when Kafka took it, in ms since the epoch.
         client: `clientscope.model.client_key` of the connection's client.
     """
-
-    __pydantic_config__ = READ
 
     version: Version
     topic: Name

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated, Any
 
 from pydantic import Field
 
 from clientscope.model.enums import Origin, PrincipalSource
-from clientscope.model.fields import READ, GivenName, Id32, Id64, Ms, Name, SecurityProtocol, Uuid, Version
+from clientscope.model.fields import GivenName, Id32, Id64, Ms, Name, SecurityProtocol, Uuid, Version, record
 from clientscope.model.setting import Key, Redaction, Setting, SettingOrigin, TypeName
 
 MOST_SETTINGS = 4_096
 """A record of more is not read: eight times what a gateway takes of a push."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Push:
     """Value of ``clientscope.configs``.
 
@@ -41,8 +41,6 @@ class Push:
         redacted: key → why its value isn't there.
         repeated: settings whose key comes again later in the push.
     """
-
-    __pydantic_config__ = READ
 
     version: Version
     received_ms: Ms

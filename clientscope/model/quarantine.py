@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from clientscope.model.fields import READ, Id32, Id64, Ms, Name, Sha256, Version
+from clientscope.model.fields import Id32, Id64, Ms, Name, Sha256, Version, record
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class QuarantineRecord:
     """Value of ``clientscope.quarantine``; its key is a list of topic, partition and offset.
 
@@ -17,8 +15,6 @@ class QuarantineRecord:
         length: of the record's value, in bytes.
         digest: HMAC-SHA-256 of the value under the installation's key, in hexadecimal; None without a key.
     """
-
-    __pydantic_config__ = READ
 
     version: Version
     topic: Name

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from clientscope.model.codec import decode
 from clientscope.model.enums import Origin
-from clientscope.model.fields import READ, ClientKey, Count, GivenName, Id32, Id64, Ms, Name, SecurityProtocol, Uuid, Version
+from clientscope.model.fields import ClientKey, Count, GivenName, Id32, Id64, Ms, Name, SecurityProtocol, Uuid, Version, record
 from clientscope.model.setting import Redaction, Setting
 from clientscope.severities import Severity
 
@@ -51,7 +51,7 @@ class Verdict:
     outcome: Outcome = "fired"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class PushResult:
     """Value of ``clientscope.results``: the verdicts of all rules on one push. A rule that doesn't apply to its client is in no list.
 
@@ -74,8 +74,6 @@ class PushResult:
         configuration: its settings but for those that instances of one application rightly differ in; of a redacted one, why it has no
             value. Where the record's value would have more than 500,000 bytes this is None, and ``rules`` have no settings.
     """
-
-    __pydantic_config__ = READ
 
     version: Version
     topic: Name

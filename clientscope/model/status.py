@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated, Literal
 
 from pydantic import Field
 
-from clientscope.model.fields import READ, Count, Id32, Int32, Int64, Sentence, ShownMs, ShownName, Version
+from clientscope.model.fields import Count, Id32, Int32, Int64, Sentence, ShownMs, ShownName, Version, record
 
 Condition = Literal["ok", "starting", "warn", "failed", "stopped"]
 """``stopped``: it was stopped on request.  A process that falls silent without it is stale, and readers report that."""
@@ -17,7 +17,7 @@ STALE_AFTER = 3
 """Intervals without a record, by Kafka's time, after which the last record no longer counts."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ProcessStatus:
     """How one of our processes is, or one query of the job, or one receiver of alerts.
 
@@ -32,8 +32,6 @@ class ProcessStatus:
         last_record_ms: when it last read a record, or of a gateway had one acknowledged; None before the first.
         figures: further numbers by name, such as ``open_connections``; for people, not for programs.
     """
-
-    __pydantic_config__ = READ
 
     version: Version = 1
     kind: Literal["gateway", "stream", "query", "deliver", "receiver", "serve"]
@@ -55,7 +53,7 @@ class ProcessStatus:
         return status_key(self.kind, self.id)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class BrokerStatus:
     """One broker of a cluster, as a gateway sees it (KIP-35, KIP-885).
 
@@ -67,8 +65,6 @@ class BrokerStatus:
         reason: why it could not be asked; empty where it could.
         gateway: the gateway that wrote it.
     """
-
-    __pydantic_config__ = READ
 
     version: Version = 1
     kind: Literal["broker"] = "broker"

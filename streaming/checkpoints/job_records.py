@@ -21,7 +21,7 @@ from pydantic import Field
 from clientscope.clock import now_ms
 from clientscope.errors import RecordError
 from clientscope.model.codec import decode
-from clientscope.model.fields import READ, Id32, Id64, Ms, ShownMs, ShownName, Version
+from clientscope.model.fields import Id32, Id64, Ms, ShownMs, ShownName, Version, record
 from streaming.checkpoints.topics_now import Extents, Offsets
 
 log = logging.getLogger(__name__)
@@ -44,11 +44,9 @@ def by_partition(offsets: OffsetsByTopic) -> Offsets:
     return {TopicPartition(topic, number): offset for topic, of_topic in offsets.items() for number, offset in of_topic.items()}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class JobRecord:
     """Any record of the topic."""
-
-    __pydantic_config__ = READ
 
     kind: ClassVar[str]
     version: Version = 1
@@ -64,7 +62,7 @@ class JobRecord:
         return json.dumps([self.kind, *self.place], separators=(",", ":"))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class JobOwner(JobRecord):
     """The job that runs, or ran last.
 
@@ -85,7 +83,7 @@ class JobOwner(JobRecord):
         return ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class QueryStart(JobRecord):
     """Where a query began anew: at first, after a reset, with another topic, or behind records that are gone.
 
@@ -131,7 +129,7 @@ def new_start(
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class QueryProgress(JobRecord):
     """How far a query has read, written every few seconds while that changes.
 
@@ -153,7 +151,7 @@ class QueryProgress(JobRecord):
         return (self.query,)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class VerdictsBegin(JobRecord):
     """From where on ``clientscope.results`` has verdicts that count: those before are of other rules, or of topics that are gone.
 
@@ -173,7 +171,7 @@ class VerdictsBegin(JobRecord):
         return ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class SkippedRecord(JobRecord):
     """A record that every query skips, since decoding it kills the process.
 
@@ -194,7 +192,7 @@ class SkippedRecord(JobRecord):
         return self.topic, self.partition, self.offset
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ClientsSeen(JobRecord):
     """When clients were last seen: one of the parts that `streaming.clients_seen` makes of all.
 

@@ -23,17 +23,15 @@ from clientscope.catalog.value_states import ValueState
 from clientscope.digest import DigestKey
 from clientscope.errors import RecordError
 from clientscope.model.codec import decode, invalid_fields
-from clientscope.model.fields import READ, GivenName, Id32, Name, SecurityProtocol, Uuid
+from clientscope.model.fields import GivenName, Id32, Name, SecurityProtocol, Uuid, record
 from clientscope.model.telemetry import ATTRIBUTES, MOST_RECORD_BYTES, TERMINATING
 from clientscope.policy.redaction import ClientNames
 from udfs.decode import DECODE_ERROR
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class TelemetrySender:
     """Who pushed: `ATTRIBUTES`, and whether it pushes no more."""
-
-    __pydantic_config__ = READ
 
     cluster: GivenName
     broker: Id32
