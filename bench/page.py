@@ -27,10 +27,7 @@ from urllib.parse import quote
 
 import uvicorn
 
-from bench.page_load import Load, aside, read
-from clientscope.clock import now_ms
-from sinks.dashboard.api.app import create_app
-from sinks.dashboard.http import files
+from bench.page_load import Load, aside, page_app, read
 from sinks.dashboard.server import settle
 from sinks.dashboard.state.known import TopicRecord
 from sinks.dashboard.state.state import State
@@ -134,7 +131,7 @@ def serve(pipe: Any, connections: int, changes: int, pushes: int) -> None:
     del opened, pushed
     settle()
     pipe.send({name: _cpu_ms(state, path) for name, path in QUESTIONS.items()})
-    app = create_app(state, files.load(), now_ms, loopback_only=True)
+    app = page_app(state)
     listener = socket.create_server(("127.0.0.1", 0))
     applied, since = [0], (time.monotonic(), time.process_time())
     load.change(state, changes, applied)

@@ -21,10 +21,7 @@ from typing import Any
 import uvicorn
 from playwright.sync_api import CDPSession, Page, sync_playwright
 
-from bench.page_load import Load, aside, read
-from clientscope.clock import now_ms
-from sinks.dashboard.api.app import create_app
-from sinks.dashboard.http import files
+from bench.page_load import Load, aside, page_app, read
 from sinks.dashboard.server import settle
 from sinks.dashboard.state.state import State
 
@@ -238,7 +235,7 @@ def _serve(pipe: Any, connections: int, changes: int) -> None:
     listener = socket.create_server(("127.0.0.1", 0))
     applied, begin = [0], time.monotonic()
     load.change(state, changes, applied)
-    app = create_app(state, files.load(), now_ms, loopback_only=True)
+    app = page_app(state)
 
     def send_rate() -> None:
         pipe.recv()

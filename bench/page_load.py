@@ -9,12 +9,22 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from fastapi import FastAPI
+from prometheus_client import CollectorRegistry
+
 from bench import records
+from clientscope.bounded_http import refusals
 from clientscope.clock import now_ms
 from clientscope.model.connection import SeriesCount
 from clientscope.model.enums import Kind
 from clientscope.model.topics import CONFIGS, CONNECTIONS, FINDINGS, GAUGES
+from sinks.dashboard.api.app import create_app
+from sinks.dashboard.api.deciding import Deciding
+from sinks.dashboard.http import files
+from sinks.dashboard.http.access import Access, Visitor
+from sinks.dashboard.past.asking import Past
 from sinks.dashboard.state.known import TopicRecord
+from sinks.dashboard.state.one_client import OneClient
 from sinks.dashboard.state.state import State
 
 BATCH = 2_000
@@ -63,6 +73,15 @@ class Load:
             applied[0] += len(batch)
             due += STEP_S
             time.sleep(max(0.0, due - time.monotonic()))
+
+
+def page_app(state: State) -> FastAPI:
+    """The page of this, for everybody on this machine, without configurations and history."""
+    return create_app(
+        state, files.load(), now_ms, loopback_only=True, alive=lambda: True, stopping=lambda: False, data_docs_dir=None,
+        access=Access(anyone=Visitor("local", "admin")), external_url="", one_client=OneClient(state, lambda places: {}),
+        deciding=Deciding(lambda *written: None), past=Past(None), refused=refusals(CollectorRegistry()),
+    )  # fmt: skip
 
 
 def aside(work: Callable[..., None], *arguments: Any) -> None:

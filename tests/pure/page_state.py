@@ -8,6 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from fastapi.testclient import TestClient
+from page_app import page_app
 from record_bytes import config_record, connection_record, setting
 
 from clientscope.model.codec import adapter, encode_whole
@@ -15,8 +16,6 @@ from clientscope.model.enums import Kind
 from clientscope.model.status import BrokerStatus, ProcessStatus
 from clientscope.model.topics import CONFIGS, CONNECTIONS, FINDINGS, GAUGES, RESULTS, STATUS
 from clientscope.profiles.owners import NO_OWNERS, Owners
-from sinks.dashboard.api.app import create_app
-from sinks.dashboard.http import files
 from sinks.dashboard.state.known import TopicRecord
 from sinks.dashboard.state.state import State
 from streaming.checkpoints.plans import PLANS
@@ -126,7 +125,7 @@ def _said(of: type[ProcessStatus] | type[BrokerStatus], made: dict[str, Any], at
 
 def browser(state: State, now_ms: Callable[[], int] = lambda: NOW_MS, **parts: Any) -> TestClient:
     """A browser of the page that shows this, on the same machine."""
-    return TestClient(create_app(state, files.load(), now_ms, loopback_only=True, **parts), base_url="http://localhost")
+    return TestClient(page_app(state, now_ms, **parts), base_url="http://localhost")
 
 
 def answers(http: TestClient, paths: Iterable[str], brief: Callable[[Any], Any] = lambda body: body) -> str:

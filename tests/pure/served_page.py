@@ -10,13 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import uvicorn
+from page_app import LOCAL, page_app
 from patience import until
 from starlette.types import ASGIApp
 
 from clientscope.clock import now_ms
-from sinks.dashboard.api.app import create_app
-from sinks.dashboard.http import files
-from sinks.dashboard.http.access import LOCAL, Access
+from sinks.dashboard.http.access import Access
 from sinks.dashboard.past.asking import Past
 from sinks.dashboard.state.one_client import OneClient
 from sinks.dashboard.state.state import State
@@ -44,11 +43,9 @@ def serving(
     """
     known, past = {} if values is None else values, Past(history_dir and str(history_dir))
     stopping = threading.Event()
-    app = create_app(
+    app = page_app(
         state,
-        files.load(),
         now_ms if at_ms is None else lambda: at_ms,
-        loopback_only=True,
         stopping=stopping.is_set,
         one_client=OneClient(state, lambda places: {place: known[place] for place in places if place in known}),
         past=past,

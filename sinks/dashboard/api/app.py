@@ -8,17 +8,16 @@ from pathlib import Path
 
 from fastapi import APIRouter, FastAPI, HTTPException, Request, Response
 from fastapi.responses import JSONResponse
-from prometheus_client import CollectorRegistry, Counter
+from prometheus_client import Counter
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
 from clientscope.api.common import ApiProblem, QueryProblem
 from clientscope.api.overview import Health
-from clientscope.bounded_http import refusals
 from clientscope.errors import ClientscopeError
 from clientscope.query import QueryError
 from sinks.dashboard.api import metrics, routes, routes_past, streams
 from sinks.dashboard.api.deciding import Deciding
-from sinks.dashboard.http.access import LOCAL, Access
+from sinks.dashboard.http.access import Access
 from sinks.dashboard.http.files import PAGE, Asset, data_docs_routes
 from sinks.dashboard.http.middleware import CompressionMiddleware, HeadMiddleware, SecurityMiddleware
 from sinks.dashboard.past.asking import Past
@@ -34,15 +33,15 @@ def create_app(
     clock: Callable[[], int],
     *,
     loopback_only: bool,
-    alive: Callable[[], bool] = lambda: True,
-    stopping: Callable[[], bool] = lambda: False,
-    data_docs_dir: Path | None = None,
-    access: Access = LOCAL,
-    external_url: str = "",
-    one_client: OneClient | None = None,
-    deciding: Deciding | None = None,
-    past: Past | None = None,
-    refused: Counter | None = None,
+    alive: Callable[[], bool],
+    stopping: Callable[[], bool],
+    data_docs_dir: Path | None,
+    access: Access,
+    external_url: str,
+    one_client: OneClient,
+    deciding: Deciding,
+    past: Past,
+    refused: Counter,
 ) -> FastAPI:
     """The application.
 
@@ -54,12 +53,11 @@ def create_app(
         data_docs_dir: where Data Docs are, or will be.
         access: the access rules.
         external_url: the page's address for other machines; empty if it isn't set.
-        one_client: makes one client's page; without it, no configurations are read.
-        deciding: writes decisions; without it, none can be made.
-        past: reads history's tables; without it, there is no history.
+        one_client: makes one client's page.
+        deciding: writes decisions.
+        past: reads history's tables.
         refused: counts what the listener refuses, for ``/metrics``.
     """
-    refused = refused or refusals(CollectorRegistry())
     # No interactive documentation: FastAPI's loads scripts from elsewhere.
     app = FastAPI(title="clientscope", docs_url=None, redoc_url=None, openapi_url="/api/v1/openapi.json")
     app.add_middleware(CompressionMiddleware)
@@ -69,10 +67,10 @@ def create_app(
     open_streams = streams.Streams(refused.labels("listen", "event_streams").inc)
     for router in (
         routes.installation_routes(state, ReadinessView(state), access, external_url or None, clock, stopping, open_streams),
-        routes.client_routes(state, one_client or OneClient(state), deciding or Deciding(), clock),
+        routes.client_routes(state, one_client, deciding, clock),
     ):
         app.include_router(router, prefix="/api/v1", tags=["v1"])
-    app.include_router(routes_past.routes(past or Past(None), state, clock), prefix="/api/v1/history", tags=["v1"])
+    app.include_router(routes_past.routes(past, state, clock), prefix="/api/v1/history", tags=["v1"])
     app.include_router(_operations(state, alive, refused), include_in_schema=False)
     app.include_router(_page(assets), include_in_schema=False)
     if data_docs_dir is not None:

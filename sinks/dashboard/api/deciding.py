@@ -45,11 +45,7 @@ class DecisionWriter:
 class Deciding:
     """Checks decisions, and has them written."""
 
-    def __init__(self, write: Write | None = None) -> None:
-        """
-        Args:
-            write: without it, nothing can be decided.
-        """
+    def __init__(self, write: Write) -> None:
         self._write = write
 
     def close(self, finding: Finding, resolution: Resolution, why: str, until: str | None, by: str, now_ms: int) -> DecisionTaken:
@@ -79,8 +75,6 @@ class Deciding:
         return DecisionTaken(fingerprint=finding.fingerprint, resolution=None, by=by, why=given, until=None, at_ms=now_ms, warnings=[])
 
     def _written(self, fingerprint: str, value: bytes | None, headers: Mapping[str, str]) -> None:
-        if self._write is None:
-            raise HTTPException(503, "nothing can be decided here")
         try:
             self._write(fingerprint, value, headers)
         except EnvironmentProblem as error:

@@ -251,10 +251,6 @@ class Access:
         return int(content.partition(".")[0]) > self._clock()
 
 
-LOCAL = Access(anyone=Visitor("local", "admin"))
-"""Access of every request to everything: for loopback alone."""
-
-
 def visitor(request: Request) -> Visitor:
     """The user of a request, as the middleware found it."""
     found = request.scope.get("clientscope.visitor", UNKNOWN_VISITOR)

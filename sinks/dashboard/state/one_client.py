@@ -107,10 +107,10 @@ _GONE = "Its configuration is no longer on the topic: a newer one is on its way,
 class OneClient:
     """Makes the page."""
 
-    def __init__(self, state: State, fetch: Fetch | None = None) -> None:
+    def __init__(self, state: State, fetch: Fetch) -> None:
         """
         Args:
-            fetch: reads configurations; without it, none are shown.
+            fetch: reads configurations.
         """
         self._state = state
         self._fetch = fetch
@@ -135,8 +135,6 @@ class OneClient:
 
     def _configurations(self, push: IndexedPush, starts: Sequence[IndexedPush]) -> tuple[dict[Place, Configuration], str]:
         """What its pushes say, by place, and why there is nothing to say."""
-        if self._fetch is None:
-            return {}, "Configurations are not read here."
         pushes = {_place(each): each for each in (push, *starts)}
         try:
             values = self._fetch(list(pushes))

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from fastapi import FastAPI
 from http_attacks import get
+from page_app import LOCAL, page_app
 from page_state import found, live
 from patience import until
 from private_files import private
@@ -25,10 +26,9 @@ from clientscope.config import ServeSettings
 from clientscope.config_types import is_loopback, split_address
 from clientscope.errors import SettingsError
 from clientscope.local.process import free_port
-from sinks.dashboard.api.app import create_app
 from sinks.dashboard.api.deciding import Deciding
 from sinks.dashboard.http import files
-from sinks.dashboard.http.access import COOKIE, LOCAL, SESSION_SECONDS, Access, Proxy, Token, Visitor, access_of
+from sinks.dashboard.http.access import COOKIE, SESSION_SECONDS, Access, Proxy, Token, Visitor, access_of
 from sinks.dashboard.http.middleware import HEADERS
 
 ADMIN, READER = Token("alice", "admin", "a" * 32), Token("reader", "reader", "r" * 32)
@@ -47,7 +47,7 @@ class Clock:
 def serving(
     access: Access, *, address: str = "192.0.2.7", loopback_only: bool = False, url: str = "http://page.example", **parts: Any
 ) -> TestClient:
-    app = create_app(live(found(1, kind="leak")), files.load(), lambda: 0, loopback_only=loopback_only, access=access, **parts)
+    app = page_app(live(found(1, kind="leak")), lambda: 0, loopback_only=loopback_only, access=access, **parts)
     return TestClient(app, base_url=url, client=(address, 50_000))
 
 
