@@ -178,7 +178,7 @@ def switch(state: Callable[[], bool], turn: Callable[[bool], object], token_file
             known = tokens.read(token_file, "admin_token_file")
         except SettingsError as error:
             return _text(503, str(error))
-        if tokens.is_one_of(tokens.bearer(request.headers.get("authorization", "")), known):
+        if tokens.matching(tokens.bearer(request.headers.get("authorization", "")), known):
             return None
         refused.labels("admin-listen", "token").inc()
         return _text(401, "this needs Authorization: Bearer TOKEN", {"www-authenticate": "Bearer"})

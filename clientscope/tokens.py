@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hmac
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 from clientscope.errors import SettingsError
 from clientscope.secret_files import require_private
@@ -24,6 +26,9 @@ class NamedToken:
 
     name: str
     secret: str = field(repr=False)
+
+
+Token = TypeVar("Token", bound=NamedToken)
 
 
 def read(path: Path, setting: str) -> list[NamedToken]:
@@ -61,9 +66,10 @@ def bearer(authorization: str) -> str:
     return secret.strip() if scheme.lower() == "bearer" else ""
 
 
-def is_one_of(secret: str, tokens: list[NamedToken]) -> bool:
-    """Whether a secret is one of the tokens; all are compared, so that time says nothing."""
-    given, found = secret.encode("utf-8", "replace"), False
+def matching(secret: str, tokens: Iterable[Token]) -> Token | None:
+    """The token that has this secret; all are compared, so that time says nothing."""
+    given, found = secret.encode("utf-8", "replace"), None
     for token in tokens:
-        found |= hmac.compare_digest(token.secret.encode(), given)
+        if hmac.compare_digest(token.secret.encode(), given):
+            found = token
     return found

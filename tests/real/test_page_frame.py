@@ -137,7 +137,7 @@ def test_a_server_that_goes_away_is_reported_and_found_again(shared: PageServer,
 
 
 def test_a_token_is_asked_for_once(opens: Opens) -> None:
-    access = Access(tokens=[Token("ada", "reader", "s3cret-of-ada-which-is-long")])
+    access = Access(tokens=[Token("ada", "s3cret-of-ada-which-is-long", "reader")])
     with serving(5, access=access) as server:
         page = opens(f"{server.url}?view=findings")
         offers(page, "Sign in")

@@ -14,7 +14,7 @@ import time
 from base64 import urlsafe_b64encode
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network, ip_address
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -23,13 +23,13 @@ from fastapi import HTTPException, Request, Response
 from starlette.datastructures import Headers
 from starlette.types import Scope
 
-from clientscope import tokens
 from clientscope.api.overview import Authentication, Role
 from clientscope.config import ServeSettings
 from clientscope.config_types import is_loopback, split_networks
 from clientscope.errors import SettingsError
 from clientscope.model.client_key import network_of
 from clientscope.model.fields import clean
+from clientscope.tokens import NamedToken, bearer, matching, read
 
 COOKIE = "clientscope_session"
 SESSION_SECONDS = 12 * 60 * 60
@@ -42,12 +42,10 @@ _MOST_HOPS = 32
 
 
 @dataclass(frozen=True)
-class Token:
+class Token(NamedToken):
     """A secret, whose it is, and what it lets do."""
 
-    name: str
     role: Role
-    secret: str = field(repr=False)
 
     @property
     def key(self) -> bytes:
@@ -171,7 +169,7 @@ class Access:
             raise HTTPException(403, "this request comes from another site")
         address = network_of(self.address(request.scope))
         self._require_patience(address)
-        token = self._token(secret)
+        token = matching(secret.strip(), self._tokens)
         if token is None:
             self._failures.setdefault(address, []).append(self._clock())
             self._failures.move_to_end(address)
@@ -210,14 +208,6 @@ class Access:
         else:
             self._failures.pop(address, None)
 
-    def _token(self, secret: str) -> Token | None:
-        """All are compared, so that the time taken reveals nothing."""
-        given, found = secret.strip().encode(), None
-        for token in self._tokens:
-            if hmac.compare_digest(token.secret.encode(), given):
-                found = token
-        return found
-
     def _by_proxy(self, scope: Scope, headers: Headers) -> Visitor | None:
         client = scope.get("client")
         if self._proxy is None or not client or not _within(client[0], self._proxy.trusted):
@@ -229,7 +219,7 @@ class Access:
         return Visitor(name, "admin" if name in self._proxy.admins else "reader")
 
     def _by_bearer(self, headers: Headers) -> Visitor | None:
-        token = self._token(tokens.bearer(headers.get("authorization", "")))
+        token = matching(bearer(headers.get("authorization", "")), self._tokens)
         return Visitor(token.name, token.role) if token else None
 
     def _by_cookie(self, headers: Headers) -> Visitor | None:
@@ -345,8 +335,8 @@ def _proxy(settings: ServeSettings, trusted: list[IPv4Network | IPv6Network]) ->
 
 
 def _tokens(path: Path | None, role: Role) -> list[Token]:
-    found = tokens.read(path, f"--{role}-token-file") if path else []
-    return [Token(clean(one.name) if one.name else role, role, one.secret) for one in found]
+    found = read(path, f"--{role}-token-file") if path else []
+    return [Token(clean(one.name) if one.name else role, one.secret, role) for one in found]
 
 
 def _local_user() -> str:

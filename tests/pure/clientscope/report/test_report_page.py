@@ -51,7 +51,7 @@ def page() -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def locked() -> Iterator[str]:
-    with serving(live(*records()), at_ms=NOW_MS, access=Access([Token("ann", "reader", SECRET)])) as url:
+    with serving(live(*records()), at_ms=NOW_MS, access=Access([Token("ann", SECRET, "reader")])) as url:
         yield url
 
 

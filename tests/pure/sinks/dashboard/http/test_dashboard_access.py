@@ -31,7 +31,7 @@ from sinks.dashboard.http import files
 from sinks.dashboard.http.access import COOKIE, SESSION_SECONDS, Access, Proxy, Token, Visitor, access_of
 from sinks.dashboard.http.middleware import HEADERS
 
-ADMIN, READER = Token("alice", "admin", "a" * 32), Token("reader", "reader", "r" * 32)
+ADMIN, READER = Token("alice", "a" * 32, "admin"), Token("reader", "r" * 32, "reader")
 
 
 OURS = {"sec-fetch-site": "same-origin"}
@@ -105,7 +105,7 @@ def test_a_session_ends_and_another_copy_with_the_same_tokens_takes_it() -> None
     other = serving(tokens())
     other.cookies.set(COOKIE, cookie)
     assert me(other)["role"] == "reader"
-    changed = serving(tokens("", Token("reader", "reader", "n" * 32)))
+    changed = serving(tokens("", Token("reader", "n" * 32, "reader")))
     changed.cookies.set(COOKIE, cookie)
     assert me(changed)["role"] is None
     CLOCK.now += SESSION_SECONDS
