@@ -8,7 +8,6 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from pathlib import Path
 
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -93,40 +92,3 @@ def refused(metrics_text: str, listener: str) -> dict[str, float]:
         for sample in family.samples
         if sample.name == "clientscope_http_refused_total" and sample.labels["listener"] == listener
     }
-
-
-def threads(pid: int) -> int:
-    """Of one process."""
-    return len(list(Path(f"/proc/{pid}/task").iterdir()))
-
-
-def descriptors(pid: int) -> int:
-    """Of one process."""
-    return len(list(Path(f"/proc/{pid}/fd").iterdir()))
-
-
-def resident_mib(pid: int) -> float:
-    """Of one process."""
-    fields = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
-    return int(fields["VmRSS"].split()[0]) / 1024
-
-
-class Peaks:
-    """The most threads, descriptors and memory that a process has at any look."""
-
-    def __init__(self, pid: int) -> None:
-        self._pid = pid
-        self.before = self._look()
-        self.most = self.before
-
-    def _look(self) -> tuple[int, int, float]:
-        return threads(self._pid), descriptors(self._pid), resident_mib(self._pid)
-
-    def look(self) -> None:
-        now = self._look()
-        self.most = max(self.most[0], now[0]), max(self.most[1], now[1]), max(self.most[2], now[2])
-
-    @property
-    def grown(self) -> tuple[int, int, float]:
-        """By how many threads, descriptors, and MiB."""
-        return self.most[0] - self.before[0], self.most[1] - self.before[1], self.most[2] - self.before[2]

@@ -5,7 +5,6 @@ Some releases do not survive being asked (librdkafka 2.5.0 aborts its applicatio
 
 from __future__ import annotations
 
-import gzip
 import json
 import os
 import signal
@@ -37,7 +36,6 @@ from observe import (
 from patience import LIMIT_S, eventually, until
 from programs import ran
 from stream_job import StreamJob
-from telemetry_frames import asking, asks, pushes
 
 from clientscope.client.raw import RawClient
 from clientscope.clock import now_ms
@@ -46,10 +44,8 @@ from clientscope.model.enums import Kind
 from clientscope.model.telemetry import TERMINATING
 from clientscope.model.topics import TELEMETRY
 from clientscope.session.telemetry import survives
-from clientscope.wire.codes import INVALID_REQUEST
-from clientscope.wire.cursor import Cursor
 from clientscope.wire.messages import ApiVersionsRequest
-from clientscope.wire.telemetry import GZIP, ZSTD
+from clientscope.wire.telemetry import ZSTD
 
 CLIENTS_OWN = {"client_closed", "client_reset"}
 """Ends of connections that the client chose; it resets one that it closes before it has read the last answer."""
@@ -235,24 +231,6 @@ def test_what_clients_push_becomes_facts_in_history_on_metrics_and_on_the_page(s
     assert {"facts-librdkafka", java.client_id} <= {row["client_id"] for row in rows}
     assert "topics" not in rows[0], "which are for a rule alone"
     assert not [key for key in metrics(job.metrics_url) if key[0] == "clientscope_stream_quarantined_total"]
-
-
-@pytest.mark.faults
-def test_hostile_telemetry_is_refused_or_counted_and_the_gateway_lives(spare: Any, gateway: Any) -> None:
-    """A bomb, bytes that are no metrics, and a request in another's layout; a raw client that calls itself Java."""
-    before = sum(counts(gateway, "telemetry_dropped").values())
-    for number, payload in enumerate((gzip.compress(bytes(50_000_000)), gzip.compress(b"\xff" * 100), b"no gzip"), 1):
-        with gateway.named(f"hostile-{number}", "apache-kafka-java", "4.4.0") as client:
-            client.send_frame(asks()[4:])
-            answer = Cursor(client.receive_frame(), 4 + 1 + 4 + 2)
-            instance_id, subscription_id = answer.uuid(), answer.int32()
-            assert instance_id is not None
-            client.send_frame(pushes(subscription_id, payload, instance_id=instance_id, compression=GZIP)[4:])
-            assert client.receive_frame()[5:] == bytes(4 + 2 + 1)
-            client.send_frame(asking(72, b"\1")[4:])
-            assert Cursor(client.receive_frame(), 9).int16() == INVALID_REQUEST
-    until(lambda: sum(counts(gateway, "telemetry_dropped").values()), before + 3)
-    assert not [record for number in (1, 2, 3) for record in telemetry(spare, f"hostile-{number}")]
 
 
 WORK = """

@@ -207,13 +207,3 @@ def test_f40_a_slow_network_that_breaks_loses_and_repeats_nothing(own: RunningBr
     metrics_listen = connection_records(own.internal, "gateway-f40-slow")
     assert [record.sequence for record in metrics_listen] == list(range(len(metrics_listen)))
     assert Counter(record.kind for record in metrics_listen)[Kind.OPENED] == Counter(record.kind for record in metrics_listen)[Kind.CLOSED]
-
-
-def test_f40_the_volume_of_these_tests_does_get_full(tmp_path: Path) -> None:
-    with volume(tmp_path / "small", 1) as small:
-        small.fill()
-        with pytest.raises(OSError, match=NO_SPACE):
-            (small.path / "another").write_bytes(b"x" * 10_000)
-        small.relieve()
-        (small.path / "another").write_bytes(b"x" * 10_000)
-    assert not (tmp_path / "small" / "another").exists()

@@ -21,10 +21,7 @@ from clients.script import RECORDS, Client, variants, work
 from fixed_cluster import FixedCluster, InFront, Peers, client_pids, gateway_in_front, running_cluster
 from forked import clientscope
 from frame_bytes import head
-from kafka.protocol.admin import DescribeClusterRequest, DescribeClusterResponse
-from kafka.protocol.metadata import FindCoordinatorRequest, FindCoordinatorResponse, MetadataRequest, MetadataResponse
-from kafka.protocol.producer import ProduceRequest, ProduceResponse
-from kafka.record import MemoryRecordsBuilder
+from kafka.protocol.metadata import MetadataRequest, MetadataResponse
 from observe import await_count, by_librdkafka, count, make_topic, metrics
 from patience import meanwhile, until
 
@@ -138,16 +135,6 @@ def _metadata(version: int) -> Any:
     return MetadataRequest(version=version, topics=[asked], allow_auto_topic_creation=False)
 
 
-def _produce(version: int, topic_id: Any) -> Any:
-    builder = MemoryRecordsBuilder(2, 0, 1000)
-    builder.append(timestamp=None, key=b"k", value=b"v", headers=[])
-    builder.close()
-    data = ProduceRequest.TopicProduceData
-    partition = data.PartitionProduceData(version=version, index=0, records=builder.buffer())
-    topics = [data(version=version, name=TOPIC, topic_id=topic_id, partition_data=[partition])]
-    return ProduceRequest(version=version, transactional_id=None, acks=-1, timeout_ms=5000, topic_data=topics)
-
-
 def _share(key: int, version: int, topic_id: Any, member: bytes) -> bytes:
     """ShareFetch or ShareAcknowledge of one partition."""
     start = head(key, version, 7) + b"\0" + b"\x06group" + b"\x17" + member
@@ -167,51 +154,6 @@ def _both(cluster: FixedCluster, in_front: InFront, node: int, ask: Callable[[Ra
         with RawClient.connect(address, "raw") as client:
             answers.append(ask(client))
     return answers[0], answers[1]
-
-
-def _expected(answer: Any, cluster: FixedCluster, in_front: InFront) -> Any:
-    """An answer's content as it is to be through the gateway: the same hosts, other ports."""
-    to_port = {port: in_front.ports[node - 1] for node, port in cluster.ports.items()}
-    if isinstance(answer, dict):
-        return {
-            name: to_port.get(value, value) if name == "port" else _expected(value, cluster, in_front) for name, value in answer.items()
-        }
-    return [_expected(each, cluster, in_front) for each in answer] if isinstance(answer, list) else answer
-
-
-def test_answers_of_every_version_differ_in_their_ports_alone(cluster: FixedCluster, in_front: InFront, topic: Any) -> None:
-    topic_id, leader = topic
-    other = next(node for node in cluster.brokers if node != leader)
-
-    def same(request: Callable[[], Any], response: Any, endpoints: str = "") -> None:
-        direct, through = _both(cluster, in_front, other, lambda client: client.request(request(), response).to_dict())
-        for answer in (direct, through):
-            answer.pop("controller_id", None)  # any broker's (KIP-590)
-        assert through == _expected(direct, cluster, in_front)
-        assert through != direct
-        if endpoints:
-            assert through[endpoints][0]["port"] == in_front.ports[leader - 1]
-
-    for version in READ[3]:
-        same(lambda version=version: _metadata(version), MetadataResponse)  # type: ignore[misc]
-    until(lambda: _coordinated(cluster))
-    for version in READ[10]:
-        keys = {"key": "group", "key_type": 0} if version < 4 else {"key_type": 0, "coordinator_keys": ["group", "other"]}
-        same(lambda version=version, keys=keys: FindCoordinatorRequest(version=version, **keys), FindCoordinatorResponse)  # type: ignore[misc]
-    for version in READ[60]:
-        same(lambda version=version: DescribeClusterRequest(version=version, endpoint_type=1), DescribeClusterResponse)  # type: ignore[misc]
-    for version in READ[0]:
-        same(lambda version=version: _produce(version, topic_id), ProduceResponse, "node_endpoints")  # type: ignore[misc]
-
-
-def _coordinated(cluster: FixedCluster) -> bool:
-    """Whether the groups have a coordinator, as far as each broker knows."""
-    answers = []
-    for broker in cluster.brokers.values():
-        with RawClient.connect(broker.plan.advertised, "raw") as client:
-            asked = FindCoordinatorRequest(version=6, key_type=0, coordinator_keys=["group", "other"])
-            answers += client.request(asked, FindCoordinatorResponse).coordinators
-    return all(each.error_code == 0 for each in answers)
 
 
 @pytest.mark.matrix

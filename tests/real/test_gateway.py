@@ -14,7 +14,6 @@ import struct
 import threading
 import time
 import uuid
-from collections import Counter
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,7 @@ import kafka
 import pytest
 from conftest import RunningGateway
 from every import every
-from forked import printed, refused
+from forked import clientscope, printed, refused
 from frame_bytes import head
 from http_attacks import connected
 from observe import (
@@ -33,7 +32,6 @@ from observe import (
     by_librdkafka,
     connection_records,
     count,
-    counts,
     is_closed,
     metrics,
     parent,
@@ -46,8 +44,7 @@ from patience import LIMIT_S, until
 from clientscope.client.raw import RawClient
 from clientscope.local.process import free_port
 from clientscope.model.enums import Kind
-from clientscope.wire.codes import CONFIG_TOO_LARGE, INVALID_REQUEST
-from clientscope.wire.messages import ApiVersionsRequest, PushConfigResponse
+from clientscope.wire.messages import ApiVersionsRequest
 
 
 def test_four_clients_produce_and_consume_through_it_and_the_counts_are_the_brokers_own(gateway: Any, broker: Any, topic: str) -> None:
@@ -120,46 +117,6 @@ def test_f06_a_nonsense_length_closes_the_connection_and_is_counted(gateway: Any
     memory.stays_within(2**20)
 
 
-_ENTRY = b"\x05acks\x04all\x01\x01"
-MALFORMED = {
-    "bad varint": (b"\xff\xff\xff\xff\xff\x07" + _ENTRY, INVALID_REQUEST, "bad_varint"),
-    "bad varint within": (b"\x02" + b"\xff" * 5 + b"acks", INVALID_REQUEST, "bad_varint"),
-    "2^31 settings": (b"\x81\x80\x80\x80\x08" + _ENTRY + b"\0\0", INVALID_REQUEST, "too_many_configs"),
-    "a string of 2^31": (b"\x02" + b"\x81\x80\x80\x80\x08" + b"acks", INVALID_REQUEST, "truncated"),
-    "10 MB": (b"\x02\x05acks" + b"\x81\xad\xe2\x04" + b"x" * 10_000_000 + b"\x01\x01\0\0", CONFIG_TOO_LARGE, "too_large"),
-    "duplicate keys": (b"\x03" + _ENTRY + b"\0" + _ENTRY + b"\0\0", INVALID_REQUEST, "duplicate_key"),
-    "no UTF-8": (b"\x02\x05ac\xff\xfe" + _ENTRY[5:] + b"\0\0", INVALID_REQUEST, "bad_utf8"),
-    "null": (b"\x02\0" + _ENTRY[5:] + b"\0\0", INVALID_REQUEST, "null"),
-    "trailing bytes": (b"\x02" + _ENTRY + b"\0\0" + b"more", INVALID_REQUEST, "trailing_bytes"),
-    "unknown tagged fields that end too soon": (b"\x02" + _ENTRY + b"\x01\x07\x7f" + b"short", INVALID_REQUEST, "truncated"),
-    "2^31 unknown tagged fields": (b"\x02" + _ENTRY + b"\x81\x80\x80\x80\x08" + b"\0", INVALID_REQUEST, "too_many_tags"),
-}
-"""Body of a PushConfig request, what it is answered, and as what it is counted."""
-
-
-def test_f11_whatever_is_malformed_is_answered_and_counted_and_costs_no_memory(broker: Any, tmp_path: Path) -> None:
-    with broker.gateway(tmp_path) as gateway, gateway.named("malformed") as client:
-        ours = workers(gateway.pid)
-
-        def pushed(body: bytes) -> int:
-            client.send_frame(head(1324, 0, 77) + b"\0" + body)
-            answer = PushConfigResponse.decode(client.receive_frame(), version=0, header=True)
-            return int(answer.error_code)
-
-        assert pushed(b"\x02" + _ENTRY + b"\0\0") == 0
-        memory = WorkerMemory(gateway.pid)
-        for _ in range(3):
-            for name, (body, code, _) in MALFORMED.items():
-                assert pushed(body) == code, name
-                memory.rss()
-        assert pushed(b"\x02" + _ENTRY + b"\x01\x07\x05short" + b"\x01\x63\x01x") == 0, "unknown tagged fields as such are legal (KIP-482)"
-        assert client.api_versions("malformed", "1.0").error_code == 0, "the connection goes on"
-        until(lambda: counts(gateway, "pushes_refused"), Counter(3 * [reason for *_, reason in MALFORMED.values()]))
-        memory.stays_within(2**21)
-        assert workers(gateway.pid) == ours
-    assert "Traceback" not in (tmp_path / "gateway.log").read_text()
-
-
 def test_a_push_leaves_the_brokers_own_idea_of_the_client_as_it_was(gateway: Any, broker: Any) -> None:
     with gateway.named("carrier-test") as client:
         assert push_one(client) == 0
@@ -185,6 +142,27 @@ def test_it_says_what_its_broker_is_declared_to_be_and_how_it_is_until_it_is_sto
         assert (mine["software_name"], mine["software_version"], mine["source"]) == ("Kafka", "4.4.0", "declared")
         assert mine["apis"]["18"][0] == 0
     assert statuses(broker.internal)["gateway", "teller"]["condition"] == "stopped"
+
+
+def test_it_records_the_versions_that_a_client_requested(gateway: Any, broker: Any) -> None:
+    def recorded(kind: Kind) -> list[Any]:
+        return [each.requested_versions for each in connection_records(broker.internal, gateway.address, kind=kind, client_id="asks-old")]
+
+    def asks(client: RawClient) -> None:
+        client.send_frame(head(3, 0, 7, b"asks-old") + bytes(4))
+        client.receive_frame()
+
+    with gateway.connect("asks-old") as client:
+        for _ in range(100):
+            asks(client)
+        until(lambda: recorded(Kind.PRESENT), [((3, 0),)], why="one record of many requests")
+    with gateway.connect("asks-old") as short:
+        asks(short)
+    until(lambda: recorded(Kind.CLOSED), 2 * [((3, 0),)])
+    assert len(recorded(Kind.PRESENT)) == 1
+    said = clientscope("readiness", "--bootstrap-servers", broker.internal, "--target", "4.0.0")
+    assert "asks-old" in said.stdout
+    assert "--broker-release" not in said.stderr, "the broker's release comes from the gateway's status"
 
 
 def test_one_whose_port_is_taken_ends_and_says_so(broker: Any) -> None:

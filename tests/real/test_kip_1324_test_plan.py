@@ -1,8 +1,8 @@
 """KIP-1324's "Test Plan", heading by heading, in its order, as far as it takes a real broker and a real gateway.
 
-What a scripted broker shows as well is in tests/pure/clientscope/client and commands/push: startup, clients of Kafka Streams, retries,
-timeouts, throttling, and which brokers get the push while some advertise it. A broker that supports the push is a broker behind a gateway,
-and one that doesn't is the same broker without.
+What a scripted broker shows as well is in tests/pure/clientscope/client and commands/push: startup, retries, timeouts, throttling, large
+payloads, and which brokers get the push while some advertise it; clients of Kafka Streams: test_pushes.py. A broker that supports the push
+is a broker behind a gateway, and one that doesn't is the same broker without.
 """
 
 from __future__ import annotations
@@ -16,15 +16,14 @@ from typing import Any
 import kafka
 import pytest
 from conftest import RunningBroker, RunningGateway
-from observe import configurations, connection_records, counts, make_topic, push_one, settings_of
+from observe import configurations, connection_records, make_topic, settings_of
 from patience import LIMIT_S, until
-from test_pushes import PUSHED, run
 
-from clientscope.catalog.configs import DEFAULT_KEYS, ClientType, Type
+from clientscope.catalog.configs import DEFAULT_KEYS, ClientType
 from clientscope.client import KafkaAdminClient, KafkaConsumer, KafkaProducer
 from clientscope.client.raw import RawClient
 from clientscope.model.enums import Kind, Origin
-from clientscope.wire.codes import CONFIG_MAX_BYTES, CONFIG_TOO_LARGE, NONE, PUSH_CONFIG
+from clientscope.wire.codes import PUSH_CONFIG
 
 TOPIC = "test.plan"
 CLIENTS = {
@@ -133,21 +132,6 @@ def test_clients_work_correctly_when_connecting_to_mix_of_old_and_new_brokers(
             assert len(pushed(broker, client.client_instance_id)) == 1
 
 
-# Integration Tests: Throttling
-
-
-def test_client_that_a_real_gateway_throttles_gets_through_in_the_end(
-    broker: RunningBroker, gateway: RunningGateway, tmp_path: Path
-) -> None:
-    with broker.gateway(tmp_path, "--push-rate", "0.5", "--push-burst", "1") as throttling:
-        with throttling.named("plan", instance=uuid.uuid4()) as raw:
-            assert push_one(raw) == NONE, "which leaves nothing for two seconds"
-        with KafkaAdminClient(bootstrap_servers=throttling.address) as client:
-            use(client)
-            assert len(pushed(broker, client.client_instance_id)) == 1
-        assert sum(counts(throttling, "pushes_refused").values()) >= 1
-
-
 # System Tests: Multiple Client Types
 
 
@@ -169,42 +153,6 @@ def test_each_client_type_sends_appropriate_configs_and_with_enable_config_push_
     until(lambda: connection_records(broker.internal, client_id=name, kind=Kind.CLOSED))
     assert {record.instance_id for record in connection_records(broker.internal, client_id=name)} == {None}
     assert configurations(broker.internal, client_id=name, origin=Origin.PUSHED) == []
-
-
-@pytest.mark.parametrize(
-    ("client_type", "setting"),
-    [(ClientType.STREAMS, "application.id"), (ClientType.SHARE_CONSUMER, "group.id"), (ClientType.ADMIN, "retries")],
-)
-def test_clients_that_are_no_kafka_python_send_appropriate_configs_through_clientscope_push(
-    broker: RunningBroker, gateway: RunningGateway, tmp_path: Path, client_type: ClientType, setting: str
-) -> None:
-    path = tmp_path / "client.properties"
-    path.write_text(f"bootstrap.servers={gateway.address}\nclient.id=plan-{client_type.value}\n{setting}=7\n")
-    said = PUSHED.fullmatch(run(path, "--client-type", client_type.value).stdout)
-    assert said is not None
-    (record,) = pushed(broker, uuid.UUID(said[4]))
-    assert set(settings_of(record)) <= set(DEFAULT_KEYS[client_type])
-    assert {config.key for config in record.listed() if config.origin != "default"} == {"client.id", setting}
-    assert len(record.listed()) >= len(DEFAULT_KEYS[client_type]) - 2, "what has no default is left out"
-
-
-# System Tests: Large Payloads
-
-
-def test_config_payload_exceeding_client_config_max_bytes_returns_config_too_large(
-    broker: RunningBroker, gateway: RunningGateway, caplog: pytest.LogCaptureFixture
-) -> None:
-    """How many bytes that are, is in tests/pure, of the gateway's side and of the client's."""
-    value = "x" * CONFIG_MAX_BYTES
-    with gateway.named("plan", instance=uuid.uuid4()) as raw:
-        assert raw.push_config([("client.id", value, Type.STRING, False)]).error_code == CONFIG_TOO_LARGE
-        assert raw.push_config([("client.id", value[100:], Type.STRING, False)]).error_code == NONE, "the connection goes on"
-    settings = {"client_id": value, "config_push_allowed_keys": ["client.id"]}
-    with KafkaAdminClient(bootstrap_servers=gateway.address, **settings) as client:
-        use(client)
-        assert pushed(broker, client.client_instance_id, 0) == [], "our client doesn't even send it"
-    (warning,) = warnings_of(caplog)
-    assert f" bytes, and {CONFIG_MAX_BYTES} is the most" in warning
 
 
 # System Tests: Policy

@@ -10,7 +10,6 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-import confluent_kafka
 import kafka
 import pytest
 from conftest import PASSWORD, REAUTHENTICATE_MS, RunningBroker, RunningGateway
@@ -23,11 +22,10 @@ from kafka.protocol.sasl import (
     SaslHandshakeResponse,
 )
 from observe import await_count, by_librdkafka, configurations, connection_records, make_topic, push_one, read_all
-from patience import LIMIT_S, until
+from patience import until
 
 from clientscope.client.raw import RawClient
-from clientscope.model.connection import ClientConnectionRecord
-from clientscope.model.enums import Kind, PrincipalSource
+from clientscope.model.enums import PrincipalSource
 from clientscope.model.topics import CONFIGS, CONNECTIONS
 
 TOPIC = "test.sasl"
@@ -94,40 +92,6 @@ def test_clientscope_push_as_the_applications_own_user(broker: RunningBroker, sa
     ended = push(given=PASSWORD)
     assert (ended.returncode, ended.stdout) == (2, ""), "the file's own are not used"
     assert "--kafka-security-protocol" in ended.stderr and PASSWORD not in ended.stderr
-
-
-@pytest.mark.long
-@pytest.mark.timeout(1200)
-def test_f12_real_clients_authenticate_ten_times_on_one_connection(broker: RunningBroker, sasl_gateway: RunningGateway) -> None:
-    """They begin anew half a second before a short session ends, which a busy machine may take from them."""
-    failed: list[Any] = []
-    producers = [
-        confluent_kafka.Producer(librdkafka(sasl_gateway, mechanism, mechanism, **credentials(mechanism))) for mechanism in ACCEPTED
-    ]
-    ends = time.monotonic() + 10.8 * REAUTHENTICATE_MS / 1000
-    sent = 0
-    while time.monotonic() < ends:
-        sent += 1
-        for producer, mechanism in zip(producers, ACCEPTED, strict=True):
-            # The broker closes a connection that sends another request after its time: one that lives ten times as long did it ten times.
-            producer.produce(TOPIC, mechanism.encode(), on_delivery=lambda error, _: failed.append(error) if error else None)
-            producer.poll(0.1)
-    assert [producer.flush(LIMIT_S) for producer in producers] == [0, 0, 0]
-    assert failed == []
-    values = [message.value for message in read_all(broker.internal, TOPIC)]
-    for mechanism, accepted in ACCEPTED.items():
-        records = connection_records(broker.internal, client_id=mechanism)
-        assert (records[-1].principal, records[-1].principal_source) == accepted
-        assert max(_lifetimes_ms(records)) > 10 * REAUTHENTICATE_MS, "no connection outlived its sessions"
-        assert values.count(mechanism.encode()) == sent
-
-
-def _lifetimes_ms(records: list[ClientConnectionRecord]) -> list[int]:
-    """How long each connection was seen open; those that are open still, until now."""
-    now_ms = time.time() * 1000
-    first = {record.connection: record.timestamp_ms for record in reversed(records)}
-    last = {record.connection: record.timestamp_ms for record in records if record.kind == Kind.CLOSED}
-    return [int(last.get(number, now_ms) - opened) for number, opened in first.items()]
 
 
 def authenticated(client: RawClient, password: str = PASSWORD) -> int:
