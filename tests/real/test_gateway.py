@@ -11,7 +11,6 @@ import os
 import signal
 import socket
 import struct
-import threading
 import time
 import uuid
 from contextlib import ExitStack
@@ -171,37 +170,6 @@ def test_one_whose_port_is_taken_ends_and_says_so(broker: Any) -> None:
         for flag, other in (("listen", "metrics-listen"), ("metrics-listen", "listen")):
             said = refused("gateway", "--bootstrap-servers", broker.internal, f"--{flag}", address, f"--{other}", "127.0.0.1:0", status=1)
             assert said.startswith(f"error: {flag}: cannot listen on {address}: ") and "hint: " in said
-
-
-SLOW = 1000
-
-
-def test_f08_slow_senders_are_closed_and_fresh_clients_still_connect(broker: Any, tmp_path: Path) -> None:
-    """How soon a fresh client has its answer, bench/hostile.py measures."""
-    flags = ("--unauthenticated-timeout-ms", "1500")
-    with broker.gateway(tmp_path, *flags) as gateway, ExitStack() as stack:
-        good = stack.enter_context(gateway.named("good"))
-        slow = [stack.enter_context(connected(gateway.address)) for _ in range(SLOW)]
-        stopping = threading.Event()
-
-        def drip() -> None:
-            for byte in b"\0\0\0\x20\0\x12":
-                for one in slow:
-                    if not is_closed(one, 0):
-                        one.setblocking(True)
-                        one.send(bytes([byte]))
-                if stopping.wait(0.4):
-                    return
-
-        dripping = threading.Thread(target=drip)
-        dripping.start()
-        gateway.named("fresh").close()
-        until(lambda: all(is_closed(each, 0) for each in slow))
-        stopping.set()
-        dripping.join()
-        await_count(gateway, "connections_closed", "unauthenticated_timeout", SLOW)
-        until(lambda: gateway.connections, {("good", "1"): 1})
-        assert good.api_versions("good", "1").error_code == 0, "one that the broker has answered stays"
 
 
 def test_f08_one_address_has_its_share(broker: Any, tmp_path: Path) -> None:

@@ -1,8 +1,8 @@
 """KIP-1324's "Test Plan", heading by heading, in its order, as far as it takes a real broker and a real gateway.
 
 What a scripted broker shows as well is in tests/pure/clientscope/client and commands/push: startup, retries, timeouts, throttling, large
-payloads, and which brokers get the push while some advertise it; clients of Kafka Streams: test_pushes.py. A broker that supports the push
-is a broker behind a gateway, and one that doesn't is the same broker without.
+payloads, each client's type, and which brokers get the push while some advertise it; clients of Kafka Streams: test_pushes.py. A broker
+that supports the push is a broker behind a gateway, and one that doesn't is the same broker without.
 """
 
 from __future__ import annotations
@@ -16,22 +16,15 @@ from typing import Any
 import kafka
 import pytest
 from conftest import RunningBroker, RunningGateway
-from observe import configurations, connection_records, make_topic, settings_of
+from observe import configurations, connection_records, make_topic
 from patience import LIMIT_S, until
 
-from clientscope.catalog.configs import DEFAULT_KEYS, ClientType
-from clientscope.client import KafkaAdminClient, KafkaConsumer, KafkaProducer
+from clientscope.client import KafkaProducer
 from clientscope.client.raw import RawClient
-from clientscope.model.enums import Kind, Origin
+from clientscope.model.enums import Origin
 from clientscope.wire.codes import PUSH_CONFIG
 
 TOPIC = "test.plan"
-CLIENTS = {
-    KafkaProducer: (ClientType.PRODUCER, "buffer.memory"),
-    KafkaConsumer: (ClientType.CONSUMER, "group.id"),
-    KafkaAdminClient: (ClientType.ADMIN, "retries"),
-}
-"""What each is, and the key for which kafka-python has no value."""
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -115,44 +108,6 @@ def test_brokers_with_a_policy_alone_advertise_apis_in_api_versions(
     """Old brokers don't either."""
     addresses = (gateway.address, custom_policy.address, without_policy.address, broker.internal, broker.client)
     assert [advertises(address) for address in addresses] == [True, True, False, False, False]
-
-
-# Integration Tests: Mixed Broker Versions (Rolling Upgrade)
-
-
-@pytest.mark.parametrize("client_class", CLIENTS)
-@pytest.mark.usefixtures("gateway")
-def test_clients_work_correctly_when_connecting_to_mix_of_old_and_new_brokers(
-    broker: RunningBroker, without_policy: RunningGateway, client_class: Any
-) -> None:
-    mix = [broker.client, broker.advertised, without_policy.address]
-    for first in range(len(mix)):
-        with client_class(bootstrap_servers=mix[first:] + mix[:first]) as client:
-            use(client)
-            assert len(pushed(broker, client.client_instance_id)) == 1
-
-
-# System Tests: Multiple Client Types
-
-
-@pytest.mark.parametrize("client_class", CLIENTS)
-def test_each_client_type_sends_appropriate_configs_and_with_enable_config_push_false_none(
-    broker: RunningBroker, gateway: RunningGateway, client_class: Any
-) -> None:
-    """All of KIP-1324's keys for the type but those for which kafka-python has no value."""
-    client_type, unset = CLIENTS[client_class]
-    with client_class(bootstrap_servers=gateway.address, enable_config_push=True) as client:
-        use(client)
-        (record,) = pushed(broker, client.client_instance_id)
-    assert set(settings_of(record)) == set(DEFAULT_KEYS[client_type]) - {unset}
-    assert {config.key for config in record.listed() if config.origin != "default"} == set()
-    name = f"plan-disabled-{client_type.value}"
-    with client_class(bootstrap_servers=gateway.address, client_id=name, enable_config_push=False) as client:
-        use(client)
-        assert client.client_instance_id is None
-    until(lambda: connection_records(broker.internal, client_id=name, kind=Kind.CLOSED))
-    assert {record.instance_id for record in connection_records(broker.internal, client_id=name)} == {None}
-    assert configurations(broker.internal, client_id=name, origin=Origin.PUSHED) == []
 
 
 # System Tests: Policy

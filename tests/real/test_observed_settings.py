@@ -120,23 +120,6 @@ def test_librdkafka(broker: RunningBroker, gateway: RunningGateway) -> None:
     shows(broker, "rd-billing")
 
 
-def test_connections_of_one_client_that_differ_are_one_client(broker: RunningBroker, gateway: RunningGateway) -> None:
-    """As librdkafka's topics may differ in acks, and two instances with one client.id on a host."""
-    producers = [
-        kafka.KafkaProducer(
-            bootstrap_servers=gateway.address, client_id="differing", acks=acks, request_timeout_ms=21_000, enable_idempotence=False
-        )
-        for acks in (0, 1, "all")
-    ]
-    for producer in producers:
-        producer.send("orders", CANARY)
-        producer.flush(LIMIT_S)
-    expected = {"acks": "0 | 1 | all", "request.timeout.ms": "21000", "enable.idempotence": "false"}
-    until(lambda: observed(broker, "differing"), expected)
-    for producer in producers:
-        producer.close()
-
-
 @pytest.mark.matrix
 def test_a_consumer_without_a_rack_shows_it_where_the_broker_has_one(tmp_path: Path) -> None:
     with (

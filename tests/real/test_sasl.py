@@ -89,9 +89,6 @@ def test_clientscope_push_as_the_applications_own_user(broker: RunningBroker, sa
     assert (ended.returncode, ended.stdout) == (1, "")
     assert ended.stderr.startswith("error: not pushed: ")
     assert "another-password" not in ended.stderr
-    ended = push(given=PASSWORD)
-    assert (ended.returncode, ended.stdout) == (2, ""), "the file's own are not used"
-    assert "--kafka-security-protocol" in ended.stderr and PASSWORD not in ended.stderr
 
 
 def authenticated(client: RawClient, password: str = PASSWORD) -> int:

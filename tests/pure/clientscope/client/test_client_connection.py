@@ -14,6 +14,7 @@ from patience import until
 from refusals import refused
 from scripted_broker import CLOSE, METADATA, ScriptedBroker, error
 
+from clientscope.catalog.configs import DEFAULT_KEYS, ClientType
 from clientscope.client import KafkaAdminClient, KafkaConsumer, KafkaProducer
 from clientscope.wire.codes import API_VERSIONS, CONFIG_TOO_LARGE, INVALID_CONFIG, PUSH_CONFIG
 
@@ -71,6 +72,23 @@ def test_pushes_before_any_request_of_the_users_and_once(server: ScriptedBroker)
         ("client.id", "ops", False),
         ("request.timeout.ms", "30000", True),
     ]
+
+
+@pytest.mark.parametrize(
+    ("client_class", "client_type", "unset"),
+    [
+        (KafkaProducer, ClientType.PRODUCER, "buffer.memory"),
+        (KafkaConsumer, ClientType.CONSUMER, "group.id"),
+        (KafkaAdminClient, ClientType.ADMIN, "retries"),
+    ],
+)
+def test_each_client_pushes_the_keys_of_its_type(server: ScriptedBroker, client_class: Any, client_type: ClientType, unset: str) -> None:
+    """All of KIP-1324's but the one for which kafka-python has no value."""
+    with closing(client_class(bootstrap_servers=server.address)):
+        (push,) = server.pushes
+    assert {(config.config_key, bool(config.is_default)) for config in push.configs} == {
+        (key, True) for key in set(DEFAULT_KEYS[client_type]) - {unset}
+    }
 
 
 def test_api_versions_of_the_users_own_says_the_same(server: ScriptedBroker) -> None:

@@ -273,9 +273,11 @@ def test_a_pause_before_the_broker_is_there_counts_once_it_is() -> None:
 
 @pytest.mark.parametrize("sasl", [False, True])
 def test_a_client_that_the_broker_has_not_accepted_in_time(sasl: bool) -> None:
-    """Since it came; without SASL its first answer accepts it."""
+    """Since it came, whatever it sends meanwhile; without SASL its first answer accepts it."""
     playbook = Playbook(ClientConnection(Session(True, 10_240, sasl=sasl)), False) >> Connected(CLIENT, now_s=1_000.0) << Pause(CLIENT)
-    playbook = playbook >> Connected(BROKER) << Resume(CLIENT) >> Tick(1_030.0, *LIMITS)
+    playbook = playbook >> Connected(BROKER) << Resume(CLIENT)
+    playbook = playbook >> Received(CLIENT, request(1)[:6]) >> Tick(1_030.0, *LIMITS)
+    assert playbook.connection.held_bytes == 6
     assert playbook >> Tick(1_030.1, *LIMITS) << End("unauthenticated_timeout")
 
 
