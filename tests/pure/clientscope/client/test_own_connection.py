@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import logging
 import uuid
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+from golden import cases
 from kafka.protocol import metadata, sasl
 from refusals import refused
 from scripted_broker import CLOSE, METADATA, SASL_AUTHENTICATE, SASL_HANDSHAKE, SILENT, ScriptedBroker, error
@@ -71,19 +73,11 @@ def test_pushes_as_the_client_and_closes(server: ScriptedBroker, warnings: Warni
     assert warnings() == ["not pushed, as they are sensitive: 'ssl.key.password'"]
 
 
-@pytest.mark.parametrize(
-    ("dialect", "settings", "more", "client_id"),
-    [
-        ("librdkafka", {"client.id": "own"}, {}, "own"),
-        ("aiokafka", {"client_id": "own"}, {"client_id": "given"}, "given"),
-        ("librdkafka", {}, {}, "rdkafka"),
-        ("java", {}, {}, ""),
-    ],
-)
+@pytest.mark.parametrize(("dialect", "settings", "more", "client_id"), cases(__file__, "client_ids.txt"))
 def test_the_connection_has_the_client_id_that_is_pushed(
-    server: ScriptedBroker, dialect: str, settings: dict[str, Any], more: dict[str, Any], client_id: str
+    server: ScriptedBroker, dialect: str, settings: str, more: str, client_id: str
 ) -> None:
-    pushed(server, settings=settings, dialect=dialect, **more)
+    pushed(server, settings=ast.literal_eval(settings), dialect=dialect, **ast.literal_eval(more))
     (sent,) = server.pushes
     assert sent.header.client_id == client_id
     assert {each.config_key: each.config_value for each in sent.configs}.get("client.id", "") == client_id
@@ -105,23 +99,10 @@ def test_settings_that_say_no_are_obeyed(server: ScriptedBroker, warnings: Warni
     assert (server.connections, warnings()) == ([], [])
 
 
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ({"dialect": "cobol"}, "unknown dialect 'cobol'"),
-        ({"client_type": "broker"}, "java has no broker client"),
-        ({"sasl_user": "x"}, "'sasl_user' is no argument of a connection"),
-        ({"security_protocol": "sasl_ssl"}, "security_protocol must be one of PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL"),
-        ({"timeout_s": -1}, "default_api_timeout_ms must be a positive number"),
-        ({"settings": {"enable.config.push": "off"}}, "enable.config.push must be true or false"),
-        ({"allowed_keys": "my.secret"}, "no setting is left that may be pushed"),
-    ],
-)
-def test_a_mistake_is_the_futures_exception_and_logged(
-    server: ScriptedBroker, wrong: dict[str, Any], message: str, warnings: Warnings
-) -> None:
+@pytest.mark.parametrize(("wrong", "message"), cases(__file__, "mistakes.txt"))
+def test_a_mistake_is_the_futures_exception_and_logged(server: ScriptedBroker, wrong: str, message: str, warnings: Warnings) -> None:
     with refused(message):
-        pushed(server, **wrong)
+        pushed(server, **ast.literal_eval(wrong))
     assert server.connections == []
     assert message in warnings()[-1]
 

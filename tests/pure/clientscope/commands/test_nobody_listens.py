@@ -8,13 +8,8 @@ from typing import Any
 
 import pytest
 from command_runs import Run
+from golden import cases
 from kafka.net.manager import KafkaConnectionManager
-
-TOPIC_COMMANDS = (
-    ("topics", 1), ("brokers", 1), ("api-versions", 1), ("findings", 1), ("checkpoints list", 1), ("checkpoints reset live", 1),
-    ("readiness", 2), ("xray --seconds 1 --command true", 2), ("serve --listen 127.0.0.1:0", 1),
-    ("gateway --listen 127.0.0.1:0 --upstream 127.0.0.1:1", 1), ("stream --checkpoint-dir c --history-dir h", 1),
-)  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
@@ -34,11 +29,11 @@ def nobody() -> str:
         return f"127.0.0.1:{bound.getsockname()[1]}"
 
 
-@pytest.mark.parametrize(("words", "status"), TOPIC_COMMANDS)
-def test_refused_everywhere_ends_at_once(clientscope: Run, nobody: str, words: str, status: int) -> None:
+@pytest.mark.parametrize(("words", "status"), cases(__file__, "of_topics.txt"))
+def test_refused_everywhere_ends_at_once(clientscope: Run, nobody: str, words: str, status: str) -> None:
     said = clientscope(*words.split(), "--bootstrap-servers", f"{nobody},nosuch.invalid:9092")
     reason = f"({nobody} refuses connections; nosuch.invalid has no address)"
-    assert said.status == status and reason in said.err and "hint: is the broker up" in said.err
+    assert said.status == int(status) and reason in said.err and "hint: is the broker up" in said.err
 
 
 def test_push_to_nobody_ends_at_once(clientscope: Run, nobody: str) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from command_runs import Run
+from golden import cases, texts
 from refusals import refused
 
 from clientscope import config
@@ -27,16 +28,7 @@ def test_precedence(tmp_path: Path) -> None:
     assert loaded.heartbeat_interval_ms == 5000
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("[gateway]\nlisten = 'nowhere'\n", "[gateway] listen: 'nowhere' is not HOST:PORT"),
-        ("[gateway]\n\nlistn = 'x:1'\n", ":3: unknown key listn in [gateway]"),
-        ("[gatway]\n", ":1: unknown table [gatway]"),
-        ("[gateway\n", "is not TOML"),
-        ("[gateway]\nheartbeat_interval_ms = 5\n", "heartbeat_interval_ms: Input should be greater than or equal to 100"),
-    ],
-)
+@pytest.mark.parametrize(("message", "text"), texts(__file__, "wrong_files.txt"))
 def test_a_wrong_file_is_an_error_that_says_where(tmp_path: Path, text: str, message: str) -> None:
     file = tmp_path / "c.toml"
     file.write_text(text)
@@ -107,19 +99,10 @@ def test_brokers_by_id_from_a_table_and_a_flag(tmp_path: Path) -> None:
     assert (loaded.software, loaded.jmx) == ({1: "a/b", 2: "c"}, {1: "http://x:1/"})
 
 
-@pytest.mark.parametrize(
-    ("flags", "message"),
-    [
-        ({"software": "1=/4.4.0"}, "--software: '/4.4.0' is neither NAME/VERSION"),
-        ({"software": "1=apache-kafka/"}, "--software: 'apache-kafka/' is neither NAME/VERSION"),
-        ({"software": "one=apache-kafka"}, "--software: 'one' is not a broker id"),
-        ({"jmx": "1=broker-1:9404"}, "--jmx: 'broker-1:9404' is not an HTTP address"),
-        ({"jmx": "1=file:///etc/passwd"}, "--jmx: 'file:///etc/passwd' is not an HTTP address"),
-    ],
-)
-def test_a_wrong_broker_table_is_said(flags: dict[str, str], message: str) -> None:
+@pytest.mark.parametrize(("option", "value", "message"), cases(__file__, "wrong_brokers.txt"))
+def test_a_wrong_broker_table_is_said(option: str, value: str, message: str) -> None:
     with refused(re.escape(message)):
-        sources.load(BrokersSettings, flags, {})
+        sources.load(BrokersSettings, {option: value}, {})
 
 
 def test_a_command_with_a_hyphen_has_a_variable_without() -> None:

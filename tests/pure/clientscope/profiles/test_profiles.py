@@ -8,7 +8,7 @@ from datetime import date
 from pathlib import Path
 
 import pytest
-from golden import texts
+from golden import cases, texts
 from refusals import refused
 
 from clientscope.errors import SettingsError
@@ -71,23 +71,10 @@ def test_a_profile_is_laid_over_its_base(tmp_path: Path) -> None:
     assert payments.limits == {"AN107": {"low": 90.0, "high": 2.5}}
 
 
-@pytest.mark.parametrize(
-    ("principal", "group", "client_id", "name"),
-    [
-        (None, "payments-1", None, "payments"),
-        (None, "ledger", "a", "payments"),
-        ("User:x", "ledgers", "abc", "strict"),
-        ("User:xy", "ledgers", "abc", "msk"),
-        ("User:x", None, None, "msk"),
-        (None, None, None, "msk"),
-        (None, "PAYMENTS-1", None, "msk"),
-    ],
-)
-def test_the_first_assignment_that_fits_decides(
-    tmp_path: Path, principal: str | None, group: str | None, client_id: str | None, name: str
-) -> None:
+@pytest.mark.parametrize(("principal", "group", "client_id", "name"), cases(__file__, "choices.txt"))
+def test_the_first_assignment_that_fits_decides(tmp_path: Path, principal: str, group: str, client_id: str, name: str) -> None:
     thresholds = pickle.loads(pickle.dumps(read(tmp_path, GOOD).thresholds))  # noqa: S301 - our own, as Spark sends it to its workers
-    assert thresholds.profiles[thresholds.choose(principal, group, client_id)].name == name
+    assert thresholds.profiles[thresholds.choose(principal or None, group or None, client_id or None)].name == name
 
 
 def test_one_profile_for_everybody(tmp_path: Path) -> None:
@@ -184,13 +171,7 @@ def test_a_built_in_profile_names_rules_and_limits_that_there_are_and_changes_th
             assert value != rule.limits[limit], (rule.code, limit)
 
 
-@pytest.mark.parametrize(
-    ("servers", "name"),
-    [
-        ("ns1.servicebus.windows.net:9093", "eventhubs"), ("b:1, SASL_SSL://b-1.x.kafka.eu-west-1.amazonaws.com:9098", "msk"),
-        ("PKC-1.eu.Confluent.Cloud:9092", "confluent-cloud"), ("kafka:9092", ""), ("myconfluent.cloud:1", ""), ("", ""),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("servers", "name"), cases(__file__, "addresses.txt"))
 def test_an_address_shows_the_service(servers: str, name: str) -> None:
     profile = of_addresses(servers)
     assert (profile.name if profile else "") == name

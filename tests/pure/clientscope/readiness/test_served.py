@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from golden import cases
 
 from clientscope.catalog.releases import releases as advertised_releases
 from clientscope.errors import SettingsError
@@ -17,9 +18,7 @@ from clientscope.readiness.served import (
     target_release,
 )
 
-KIP_896 = {
-    0: 3, 1: 4, 2: 1, 8: 2, 9: 1, 11: 2, 19: 2, 20: 1, 23: 2, 27: 1, 29: 1, 30: 1, 31: 1, 32: 1, 34: 1, 35: 1, 38: 1, 39: 1, 40: 1, 41: 1,
-}  # fmt: skip
+KIP_896 = {int(key): int(lowest) for key, lowest in cases(__file__, "kip_896.txt")}
 """Api key → the lowest version that 4.0.0 serves, of docs/specifications.md; all others that a client uses stay from 0."""
 GONE_WITH_ZOOKEEPER = {4, 5, 6, 7}
 

@@ -64,20 +64,7 @@ def test_java_settings_that_hang_on_others() -> None:
     assert effective("java", SHARE_CONSUMER, {}, "share.acquire.mode") == [("batch_optimized", True)]
 
 
-KEYS = {
-    PRODUCER: (
-        "acks", "retries", "enable.idempotence", "linger.ms", "batch.size", "buffer.memory", "compression.type", "client.id",
-        "max.in.flight.requests.per.connection", "delivery.timeout.ms", "request.timeout.ms", "retry.backoff.ms",
-        "reconnect.backoff.max.ms",
-    ),
-    CONSUMER: (
-        "group.id", "session.timeout.ms", "isolation.level", "auto.offset.reset", "enable.auto.commit", "fetch.max.wait.ms",
-        "fetch.max.bytes", "request.timeout.ms", "allow.auto.create.topics", "partition.assignment.strategy",
-    ),
-    ADMIN: ("client.id", "request.timeout.ms"),
-    STREAMS: ("replication.factor",),
-    SHARE_CONSUMER: ("share.acknowledgement.mode",),
-}  # fmt: skip
+KEYS = {ClientType(of): keys.split() for of, keys in cases(__file__, "keys.txt")}
 KAFKAJS = {
     "clientId": "orders",
     "retry": {"retries": 8},

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from command_runs import Listed, Run
 from every import every
-from golden import is_golden, session
+from golden import cases, is_golden, session
 from request_logs import LOGS, lines_of
 
 from clientscope.commands.xray import inventory as inventories
@@ -64,30 +64,6 @@ def log_of(lines: Sequence[str], name: str = "broker.log") -> str:
     return name
 
 
-SESSION = [
-    *(f"mixed.log --group-by {by} -o {output}" for by in ("application", "owner", "principal", "software") for output in ("table", "name")),
-    "mixed.log -o wide --limit 1", "mixed.log -o json",
-    # The release of the brokers decides what a client passed over.
-    "legacy.log -o name", "legacy.log -o csv --broker-release 3.9",
-    # Clients are searched as in every list, and a wrong search is said before anything is read.
-    "mixed.log -o name --search software:kafka-python", "mixed.log -o name --search 'software:librdkafka version:<1.1'",
-    "mixed.log -o name --search 'application:orders OR principal:User:bob'", "mixed.log -o name --search owner:payments",
-    "mixed.log -o name --search 'owner:\"\" verdict:fine'", "mixed.log -o name --search=-verdict:breaks", "mixed.log --search lega",
-    "missing.log --search 'version:<2'",
-    # Statuses, also of what is not in the table.
-    *(
-        f"{name}.log -o name --limit 1 --fail-on {each}"
-        for name in ("mixed", "unknown", "unreadable", "fine", "broker") for each in ("breaks", "unknown", "falls_back", "never")
-    ),
-    # One name of two principals is two applications; a group names three and counts the others; what has no time counts as of now.
-    "mixed.log two.log -o csv", "several.log --group-by principal -o json", "timeless.log --since 2026-11-20 -o csv",
-    # What is wrong.
-    "nothing.log", "mixed.log --target 9.9", "mixed.log --broker-release new", "mixed.log --sort colour", "mixed.log --watch",
-    "mixed.log --html nowhere/page.html", "other.log", "mixed.log broken.gz",
-    *(f"mixed.log --since '{since}'" for since in ("yesterday", "2026-11-20T10:00Z", "2026-11-20 10:00+02:00", "10:00")),
-]  # fmt: skip
-
-
 def test_what_is_printed(run: Run) -> None:
     Path("owners.toml").write_text(OWNERS)
     for name, lines in {
@@ -104,7 +80,7 @@ def test_what_is_printed(run: Run) -> None:
     }.items():
         log_of(lines, f"{name}.log")
     Path("broken.gz").write_bytes(gzip.compress(PRODUCE.encode())[:-20])
-    said = session(lambda *words: run(*words, "--owners", "owners.toml"), SESSION)
+    said = session(lambda *words: run(*words, "--owners", "owners.toml"), [line for (line,) in cases(__file__, "lines.txt")])
     assert is_golden(said, __file__, "by_logs.txt")
     assert "no broker answers at 127.0.0.1:1" in run("--bootstrap-servers", "127.0.0.1:1").err
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from golden import cases
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from record_bytes import config_record, setting
@@ -32,11 +33,7 @@ from udfs.rules.registry import RULES
 
 UNKNOWN = Dialect("unknown", (), {}, spellings={**JAVA.spellings, **LIBRDKAFKA.spellings}, booleans=LIBRDKAFKA.booleans)
 NEVER_DEFAULT = {"application.id", "client.id", "group.id", "transactional.id"}
-SOFTWARE = [
-    ("apache-kafka-java", "4.4.0"), ("apache-kafka-java", "3.1.0"), ("apache-kafka-java", "2.0.1"), ("Apache-Kafka-Java", "7.6.1-ccs"),
-    ("librdkafka", "2.8.0"), ("librdkafka", "1.4.2"), ("kafka-python", "3.0.12"), ("kafka-python", "2.2.0"), ("aiokafka", "0.14.0"),
-    ("kafkajs", "2.2.4"), ("kgo", "v1.21.5"), ("kgo", "unknown"), ("sarama", "v1.43.0"), ("unknown", "unknown"), ("in-house", "1"),
-]  # fmt: skip
+SOFTWARE = cases(__file__, "software.txt")
 
 
 @dataclass(frozen=True)
@@ -146,13 +143,7 @@ def normal(key: str, text: str, raw: str) -> str:
     return number_text(number(text)) or raw
 
 
-NAMES = sorted({*(key for keys in DEFAULT_KEYS.values() for key in keys)} | {
-    "transactional.id", "transaction.timeout.ms", "heartbeat.interval.ms", "group.protocol", "partition.assignment.strategy", "client.rack",
-    "share.acquire.mode", "request.required.acks", "queue.buffering.max.ms", "queue.buffering.max.kbytes", "message.timeout.ms",
-    "socket.timeout.ms", "max.in.flight", "linger_ms", "group_id", "max_batch_size", "sessionTimeout", "readUncommitted", "idempotent",
-    "RequiredAcks", "DisableIdempotentWrite", "ProducerLinger", "SessionTimeout", "Producer.Flush.Frequency", "Producer.Timeout", "my.own",
-    "ssl.protocol", "sasl.jaas.config",
-})  # fmt: skip
+NAMES = sorted({*(key for keys in DEFAULT_KEYS.values() for key in keys)} | {name for (name,) in cases(__file__, "names.txt")})
 VALUES = [
     "0", "1", "-1", "5", "6", "all", "ALL", " all", "true", "False", "t", "none", "latest", "largest", "error", "lz4", "LZ4", "0.5", "5000",
     "30000", "2147483647", "9" * 19, "9" * 20, "500ms", "1m30s", "", " ", "lots", "é", "exactly_once_v2", "read_committed", "NaN", "inf",

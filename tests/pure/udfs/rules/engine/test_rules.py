@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from every import every
+from golden import cases
 from programs import ran
 from rule_batches import outcome
 
@@ -117,20 +118,7 @@ cases = [{ fired = { "linger.ms" = "0" } }]
 """
 
 
-@pytest.mark.parametrize(
-    ("right", "wrong", "said"),
-    [
-        ("severity = ", "sevrity = ", "unexpected keyword argument 'sevrity'"),
-        ('"high"', '"hihg"', "severity: 'hihg' is none of info, low, medium, high, critical"),
-        ('["loss"]', '["los"]', "risks: 'los' is none of loss, duplicates, stall, cost, secret, drift"),
-        ("passed = ", "pased = ", "'passed' is missing"),
-        ('title = "a"\n', "", "missing 1 required positional argument: 'title'"),
-        ("{minimum}", "{minimun}", "'minimun' is missing"),
-        ("{ fired = ", "{ software = 1, fird = ", "cases: not enough values to unpack (expected 1, got 0)"),
-        ("[{ fired", '[{ sofware = "a", fired', "cases: Case.__init__() got an unexpected keyword argument 'sofware'"),
-        ("keys = ", 'needs = "flet"\nkeys = ', "needs: 'flet' is not a valid Needs"),
-    ],
-)
+@pytest.mark.parametrize(("right", "wrong", "said"), cases(__file__, "mistakes.txt"))
 def test_mistake_in_a_table_is_said_with_its_place(right: str, wrong: str, said: str) -> None:
     assert declared("x.toml", TABLE)["AN999"].bounds == ("minimum",)
     with pytest.raises(ValueError, match=rf"^x\.toml: AN999: .*{re.escape(said)}"):
