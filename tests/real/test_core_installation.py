@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from conftest import RunningGateway
+from golden import cases
 from observe import read_all
 from packaging.requirements import Requirement
 from patience import until
@@ -128,20 +129,8 @@ def test_every_core_command_works(python: Path, broker: Any, tmp_path: Path) -> 
     """Without a traceback, and with what each says of a real broker."""
     settings = tmp_path / "app.properties"
     settings.write_text("bootstrap.servers=kafka:9092\nacks=0\n")
-    servers = ("--bootstrap-servers", broker.internal)
-    for words, said in (
-        (("lint", str(settings)), "AN101"),
-        (("explain", "acks"), "acks"),
-        (("rules",), "AN101"),
-        (("brokers", *servers), "4.4"),
-        (("api-versions", *servers), "Metadata"),
-        (("topics", *servers), "all topics are as they should be"),
-        (("doctor", *servers), "clientscope[stream]"),
-        (("xray", str(ROOT / "tests" / "fixtures" / "request_logs" / "broker.log")), "client"),
-        (("readiness", *servers, "--to", "4.4"), ""),
-        (("findings", *servers), ""),
-        (("clients",), ""),
-    ):
-        ended = run(python, *words, folder=tmp_path)
+    given = {"settings": settings, "servers": f"--bootstrap-servers {broker.internal}", "root": ROOT}
+    for words, said in cases(__file__, "core_commands.txt"):
+        ended = run(python, *words.format(**given).split(), folder=tmp_path)
         assert said in ended.stdout, (words, ended.stderr)
         assert "Traceback" not in ended.stderr and "bug in clientscope" not in ended.stderr, ended.stderr

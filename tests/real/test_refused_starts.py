@@ -9,6 +9,7 @@ import kafka
 import pytest
 from conftest import PASSWORD, RunningBroker, RunningGateway, running_processes
 from forked import refused
+from golden import cases
 from patience import until
 
 from clientscope.errors import EnvironmentProblem
@@ -17,27 +18,15 @@ from clientscope.kafka.admin import describe, new_admin
 from clientscope.local.process import free_port
 
 SASL = ("--kafka-security-protocol", "SASL_PLAINTEXT", "--kafka-sasl-mechanism", "PLAIN", "--kafka-sasl-username", "u")
-SECRETS = [
-    ("gateway", "--digest-key-file", ()),
-    ("gateway", "--admin-token-file", ()),
-    ("gateway", "--kafka-sasl-password-file", SASL),
-    ("stream", "--digest-key-file", ()),
-    ("stream", "--kafka-sasl-password-file", SASL),
-    ("serve", "--admin-token-file", ()),
-    ("serve", "--reader-token-file", ()),
-    ("serve", "--kafka-sasl-password-file", SASL),
-    ("deliver", "--kafka-sasl-password-file", SASL),
-    ("topics", "--kafka-sasl-password-file", SASL),
-]
 NOWHERE = "127.0.0.1:9"
 """Where no broker is: what is wrong with a secret is said before anything is connected to."""
 
 
-@pytest.mark.parametrize(("command", "flag", "more"), SECRETS)
-def test_f39_a_secret_that_is_missing_or_open_to_all_ends_the_start(command: str, flag: str, more: tuple[str, ...], tmp_path: Path) -> None:
+@pytest.mark.parametrize(("command", "flag"), cases(__file__, "secrets.txt"))
+def test_f39_a_secret_that_is_missing_or_open_to_all_ends_the_start(command: str, flag: str, tmp_path: Path) -> None:
     path, receivers = tmp_path / "secret", tmp_path / "receivers.toml"
     receivers.write_text('[[receiver]]\nname = "am"\nkind = "alertmanager"\nurls = ["https://alertmanager.example/"]\n')
-    words = [command, "--bootstrap-servers", NOWHERE, flag, str(path), *more]
+    words = [command, "--bootstrap-servers", NOWHERE, flag, str(path), *(SASL if "sasl" in flag else ())]
     words += ["--receivers", str(receivers)] if command == "deliver" else []
     said = refused(*words)
     assert f"{path}: No such file or directory" in said

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import base64
 import io
 import json
@@ -108,21 +109,9 @@ def test_most_random_text_looks_random_and_ids_never_do() -> None:
         assert not any(looks_random(f"orders-{text}") for text in every(ids))
 
 
-@pytest.mark.parametrize(
-    ("state", "key", "length", "expected"),
-    [
-        (ValueState.KEY_PREFIX, "sasl.jaas.config", None, Tier.CREDENTIAL),
-        (ValueState.KEY_PREFIX, "security.protocol", 8, Tier.EXCLUDED),
-        (ValueState.KEY_WORD, "sasl.password", 0, Tier.EXCLUDED),
-        # Words that an older release had.
-        (ValueState.KEY_WORD, "oauth.token.endpoint.uri", 20, Tier.EXCLUDED),
-        (ValueState.VALUE_SHAPE, "client.id", 20, Tier.CREDENTIAL),
-        (42, "client.id", 20, Tier.CREDENTIAL),
-        (-1, "client.id", 20, Tier.CREDENTIAL),
-    ],
-)
-def test_a_tier_of_what_was_redacted_elsewhere(state: int, key: str, length: int | None, expected: Tier) -> None:
-    assert tier(state, key, STRING, length) is expected
+@pytest.mark.parametrize(("state", "key", "length", "expected"), cases(__file__, "tiers.txt"))
+def test_a_tier_of_what_was_redacted_elsewhere(state: str, key: str, length: str, expected: str) -> None:
+    assert tier(int(ValueState.__members__.get(state, state)), key, STRING, ast.literal_eval(length)) is Tier[expected]
 
 
 def test_a_hint_is_in_whatever_has_the_shape() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import errno
 import socket
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 from command_runs import settings_of
+from golden import cases
 from kafka.errors import KafkaConnectionError
 from private_files import private
 from programs import python
@@ -84,22 +86,10 @@ def test_a_password_is_no_flag(capsys: pytest.CaptureFixture[str]) -> None:
     assert "unrecognized arguments" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("flags", "environ", "said"),
-    [
-        (SASL, {}, "the SASL password is missing"),
-        ({**SASL, "kafka_sasl_password_file": "/nonexistent"}, {}, "No such file"),
-        ({**SASL, "kafka_sasl_password_file": "/nonexistent"}, VARIABLE, "there twice"),
-        ({**SASL, "kafka_sasl_username": ""}, VARIABLE, "needs sasl.mechanism and sasl.username"),
-        ({"kafka_sasl_username": "u"}, {}, "have no effect with this security.protocol"),
-        ({"kafka_ssl_ca_location": "/x"}, {}, "have no effect with this security.protocol"),
-        ({"kafka_security_protocol": "SSL", "kafka_ssl_certificate_location": "/x"}, {}, "go together"),
-        ({"kafka_security_protocol": "SSL", "kafka_ssl_ca_location": "/nonexistent"}, {}, "no such file"),
-    ],
-)
-def test_what_doesnt_go_together(flags: dict[str, Any], environ: dict[str, str], said: str) -> None:
+@pytest.mark.parametrize(("base", "flags", "variable", "said"), cases(__file__, "not_together.txt"))
+def test_what_doesnt_go_together(base: str, flags: str, variable: str, said: str) -> None:
     with refused(said) as caught:
-        access(flags, environ)
+        access((SASL if base == "with SASL" else {}) | ast.literal_eval(flags), VARIABLE if variable else {})
     assert "canary" not in str(caught.value)
 
 

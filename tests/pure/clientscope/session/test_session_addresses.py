@@ -10,6 +10,7 @@ import address_answers as answers
 import pytest
 from address_answers import BROKERS
 from frame_bytes import renumbered, request_frame
+from golden import cases
 from hypothesis import given
 from hypothesis import strategies as st
 from kafka.protocol.metadata import ApiVersionsResponse, MetadataRequest
@@ -115,12 +116,10 @@ def pieces(stream: bytes, sizes: list[int]) -> list[bytes]:
     return cut
 
 
-@pytest.mark.parametrize(
-    ("key", "version"), [(0, 14), (1, 16), (3, 14), (3, -1), (10, 7), (60, 3), (78, 0), (78, 3), (79, 0), (6, 0), (999, 0)]
-)
-def test_what_is_not_known_never_reaches_the_broker(key: int, version: int) -> None:
+@pytest.mark.parametrize(("key", "version"), cases(__file__, "unknown_versions.txt"))
+def test_what_is_not_known_never_reaches_the_broker(key: str, version: str) -> None:
     played = playing()
-    played.client(request(key, version, 5))
+    played.client(request(int(key), int(version), 5))
     assert played.ended == "unknown_version" and not played.to_broker
 
 
@@ -227,26 +226,15 @@ def test_an_answer_that_is_too_long_is_not_held() -> None:
 NEARLY_FULL = MOST_UNANSWERED - 1
 
 
-@pytest.mark.parametrize(
-    ("steps", "carriers"),
-    [
-        ([("produce", NEARLY_FULL - 1)], 0),
-        ([("produce", NEARLY_FULL)], 1),
-        ([("produce", NEARLY_FULL), ("answer", 1)], 1),
-        ([("produce", NEARLY_FULL), ("answer", 2), ("produce", 1)], 1),
-        ([("hello", 1), ("produce", NEARLY_FULL - 1)], 0),
-        ([("produce", NEARLY_FULL - 2), ("hello", 1), ("produce", 1)], 0),
-        ([("hello", 1), ("produce", NEARLY_FULL - 1), ("answer", 1)], 0),
-        ([("hello", 1), ("produce", NEARLY_FULL - 1), ("answer", 1), ("produce", 1)], 1),
-        ([("produce", 3), ("hello", 1), ("answer to the last", 1), ("produce", NEARLY_FULL - 1)], 0),
-    ],
-)
-def test_sends_carrier_only_where_no_other_answer_would_settle_the_requests(steps: list[tuple[str, int]], carriers: int) -> None:
+@pytest.mark.parametrize(("steps", "carriers"), cases(__file__, "carriers.txt"))
+def test_sends_carrier_only_where_no_other_answer_would_settle_the_requests(steps: str, carriers: str) -> None:
     """Produce requests may all be without acknowledgements; anything else that is awaited shows that those before it are settled."""
     played = playing()
     hellos = 0
-    for what, times in steps:
-        for number in range(times):
+    for step in steps.split(", "):
+        what, _, times = step.rpartition(" ")
+        whole, _, less = times.partition("-")
+        for number in range(NEARLY_FULL - int(less or 0) if whole == "full" else int(times)):
             if what.startswith("answer"):
                 own = list(played.connection.session.unanswered.ids())[0 if what == "answer" else -1]
                 (asked,) = [frame for frame in played.sent if request_id(frame) == own]
@@ -256,7 +244,7 @@ def test_sends_carrier_only_where_no_other_answer_would_settle_the_requests(step
                 hellos += what == "hello"
                 played.client(request(0, 12, number) if what == "produce" else request(18, 0, number))
     asked_again = [frame for frame in played.sent if frame[4:6] == b"\0\x12"]
-    assert len(asked_again) - hellos == carriers
+    assert len(asked_again) - hellos == int(carriers)
     assert played.ended is None
 
 
