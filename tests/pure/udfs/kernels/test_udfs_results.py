@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from golden import cases
 from record_bytes import binaries, config_record, setting
 
 from clientscope.catalog.configs import Type
@@ -61,25 +62,19 @@ def test_sk001_fires_on_what_the_gateway_redacted_and_on_what_nobody_did() -> No
     ]
 
 
-@pytest.mark.parametrize(
-    ("codes", "settings"),
-    [
-        ([], [setting("acks", "1")]),
-        (["SK001"], [setting("ssl.key.password", None, state=ValueState.KEY_PREFIX, length=9)]),
-        (["SK002"], [setting("client.id", "AKIAIOSFODNN7EXAMPLE")]),
-        (["SK002"], [setting("client.id", None, state=ValueState.VALUE_SHAPE, length=20)]),
-        (["SK003"], [setting("security.protocol", "SASL_SSL")]),
-        (["SK003"], [setting("security.protocol", None, state=ValueState.KEY_PREFIX, length=8)]),
-        (["SK003"], [setting("sasl.password", "${file:/etc/kafka/secrets:password}")]),
-        (["SK003"], [setting("ca", "-----BEGIN CERTIFICATE-----")]),
-        (["SK004"], [setting("group.id", "billing-q7Rk2ZpX9vLm4TnB8sWc6YdH")]),
-        (["SK001", "SK002", "SK003"], [setting("pwd", "x"), setting("u", "a://b:c@"), setting("sasl.mechanism", "PLAIN")]),
-    ],
-)
-def test_each_rule_on_leaks_names_its_own(codes: list[str], settings: list[Any]) -> None:
+def leaking(text: str) -> Any:
+    """A setting: its name and value, or in angle brackets why a gateway redacted it, and its length."""
+    key, _, value = text.partition(" = ")
+    state, _, length = value[1:-1].partition(" ")
+    return setting(key, None, state=ValueState[state], length=int(length)) if value.startswith("<") else setting(key, value)
+
+
+@pytest.mark.parametrize(("codes", "leaks"), cases(__file__, "leaks.txt"))
+def test_each_rule_on_leaks_names_its_own(codes: str, leaks: str) -> None:
+    settings = [leaking(each) for each in leaks.split("; ")]
     (result,) = results(config_record(setting("linger.ms", "5"), *settings))
     found = {each["code"]: each["settings"] for each in result["rules"] if each["code"].startswith("SK")}
-    assert list(found) == codes
+    assert list(found) == codes.split()
     assert sum(map(len, found.values())) == len(settings) if codes else not found
     assert not any("value" in named for each in found.values() for named in each)
 
