@@ -68,4 +68,3 @@ def was_real_work(result: dict[str, Any], ways: list[Any], *, describes: bool = 
     if describes:
         assert result["described"]["nodes"] == [(1, True)]
         assert len(result["described"]["configs"]) > 20
-    assert sum(end for _, end in result["offsets"].values()) >= RECORDS * len(ways)

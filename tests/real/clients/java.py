@@ -10,7 +10,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from clients.script import PARTITIONS, Call, Client, Message, Offsets, Pairs, Produced
+from clients.script import PARTITIONS, Call, Client, Message, Pairs, Produced
 from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 from py4j.protocol import Py4JJavaError
 
@@ -161,12 +161,6 @@ class JavaClient(Client):
                 "nodes": nodes,
                 "configs": {entry.name(): entry.value() for entry in each(config.entries())},
             }
-
-    def offsets(self, topic: str) -> Offsets:
-        with self._consumer() as consumer:
-            partitions = [self.kafka.common.TopicPartition(topic, number) for number in range(PARTITIONS)]
-            first, end = consumer.beginningOffsets(partitions), consumer.endOffsets(partitions)
-            return {partition.partition(): (first[partition], end[partition]) for partition in partitions}
 
     def unknown_topic(self, topic: str) -> None:
         with self._admin() as admin:

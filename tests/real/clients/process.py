@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from clients.script import PARTITIONS, Call, Client, Message, Offsets, Pairs, Produced
+from clients.script import PARTITIONS, Call, Client, Message, Pairs, Produced
 from places import TESTS
 from programs import ran
 
@@ -122,9 +122,6 @@ class ProcessClient(Client):
     def describe(self, topic: str) -> dict[str, Any]:
         said = self._ask("describe", topic=topic)
         return {**said, "nodes": [(node, address == self.address) for node, address in said["nodes"]]}
-
-    def offsets(self, topic: str) -> Offsets:
-        return {number: (first, end) for number, (first, end) in enumerate(self._ask("offsets", topic=topic, partitions=PARTITIONS))}
 
     def unknown_topic(self, topic: str) -> None:
         self._ask("delete", topic=topic)

@@ -13,7 +13,7 @@ import confluent_kafka
 import confluent_kafka.admin
 import kafka
 import kafka.admin
-from clients.script import PARTITIONS, Call, Client, Message, Offsets, Pairs, Produced
+from clients.script import PARTITIONS, Call, Client, Message, Pairs, Produced
 from observe import knowing_its_topics
 from patience import LIMIT_S
 
@@ -76,12 +76,6 @@ class KafkaPython(Client):
                 "nodes": [(n.get("broker_id", n.get("node_id")), f"{n['host']}:{n['port']}" == self.address) for n in cluster["brokers"]],
                 "configs": {name: entry["value"] for name, entry in configs.items()},
             }
-
-    def offsets(self, topic: str) -> Offsets:
-        with kafka.KafkaConsumer(**self._common()) as consumer:
-            partitions = [kafka.TopicPartition(topic, number) for number in range(PARTITIONS)]
-            first, end = consumer.beginning_offsets(partitions), consumer.end_offsets(partitions)
-            return {p.partition: (first[p], end[p]) for p in partitions}
 
     def unknown_topic(self, topic: str) -> None:
         with kafka.KafkaAdminClient(**self._common()) as admin:
@@ -152,15 +146,6 @@ class Aiokafka(KafkaPython):
 
         described: dict[str, Any] = self._admin(act)
         return described
-
-    def offsets(self, topic: str) -> Offsets:
-        async def go() -> Offsets:
-            async with aiokafka.AIOKafkaConsumer(**self._common()) as consumer:
-                partitions = [aiokafka.TopicPartition(topic, number) for number in range(PARTITIONS)]
-                first, end = await consumer.beginning_offsets(partitions), await consumer.end_offsets(partitions)
-                return {p.partition: (first[p], end[p]) for p in partitions}
-
-        return asyncio.run(go())
 
     def unknown_topic(self, topic: str) -> None:
         async def act(admin: Any) -> None:
@@ -249,12 +234,6 @@ class Confluent(Client):
             "nodes": [(node.id, f"{node.host}:{node.port}" == self.address) for node in cluster.nodes],
             "configs": {name: entry.value for name, entry in configs.items()},
         }
-
-    def offsets(self, topic: str) -> Offsets:
-        consumer = confluent_kafka.Consumer({**self._common(), "group.id": "offsets"})
-        with consumer:
-            partitions = [confluent_kafka.TopicPartition(topic, number) for number in range(PARTITIONS)]
-            return {p.partition: consumer.get_watermark_offsets(p, LIMIT_S) for p in partitions}
 
     def unknown_topic(self, topic: str) -> None:
         admin = self._admin()

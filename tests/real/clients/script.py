@@ -17,8 +17,6 @@ Message = tuple[int, str, str]
 """Partition, key and value."""
 Pairs = list[tuple[str, str]]
 """Key and value of each."""
-Offsets = dict[int, tuple[int, int]]
-"""The first of each partition, and its end."""
 Call = Callable[[], None]
 
 
@@ -75,10 +73,6 @@ class Client(abc.ABC):
     @abc.abstractmethod
     def describe(self, topic: str) -> dict[str, Any]:
         """What the admin client says of cluster and topic."""
-
-    @abc.abstractmethod
-    def offsets(self, topic: str) -> Offsets:
-        """First and end offset of each partition."""
 
     @abc.abstractmethod
     def unknown_topic(self, topic: str) -> None:
@@ -147,8 +141,6 @@ def work(client: Client, run: str, at_rest: Call = lambda: None) -> dict[str, An
         result["taken twice"] = len(set(first) & set(rest))
     with step("describe"):
         result["described"] = client.describe(topic)
-    with step("offsets"):
-        result["offsets"] = client.offsets(topic)
     with step("unknown topic"):
         client.unknown_topic(f"{topic}.isnt.there")
     return result
