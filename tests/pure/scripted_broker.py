@@ -20,6 +20,14 @@ from clientscope.wire.messages import ApiVersionsRequest, PushConfigRequest, Pus
 METADATA = 3
 FETCH = 1  # kafka-python takes the broker's release from it
 SASL_HANDSHAKE, SASL_AUTHENTICATE = 17, 36
+PASSWORD = "canary-password-51b2"
+SASL = {
+    "security_protocol": "SASL_PLAINTEXT",
+    "sasl_mechanism": "PLAIN",
+    "sasl_plain_username": "ops",
+    "sasl_plain_password": PASSWORD,
+}
+"""How a client authenticates."""
 REQUESTS = {
     API_VERSIONS: ApiVersionsRequest,
     METADATA: metadata.MetadataRequest,

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from fake_clock import BrokerOnTheClock, FakeClock
 from patience import until
-from scripted_broker import CLOSE, METADATA, SASL_AUTHENTICATE, SASL_HANDSHAKE, SILENT, Answer, error
+from scripted_broker import CLOSE, METADATA, SASL, SASL_AUTHENTICATE, SASL_HANDSHAKE, SILENT, Answer, error
 
 from clientscope.client import KafkaAdminClient, KafkaConsumer, KafkaProducer
 from clientscope.wire.codes import API_VERSIONS, PUSH_CONFIG
@@ -17,12 +17,6 @@ from clientscope.wire.codes import API_VERSIONS, PUSH_CONFIG
 HELD_S = 2.0
 CLOCK_S = 120.0
 THROTTLED = 89
-SASL = {
-    "security_protocol": "SASL_PLAINTEXT",
-    "sasl_mechanism": "PLAIN",
-    "sasl_plain_username": "ops",
-    "sasl_plain_password": "canary-password-90aa",
-}
 
 
 class Scene:

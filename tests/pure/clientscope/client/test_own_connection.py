@@ -12,7 +12,7 @@ import pytest
 from golden import cases
 from kafka.protocol import metadata, sasl
 from refusals import refused
-from scripted_broker import CLOSE, METADATA, SASL_AUTHENTICATE, SASL_HANDSHAKE, SILENT, ScriptedBroker, error
+from scripted_broker import CLOSE, METADATA, PASSWORD, SASL, SASL_AUTHENTICATE, SASL_HANDSHAKE, SILENT, ScriptedBroker, error
 
 from clientscope.backoff import Backoff
 from clientscope.client import own_connection as module
@@ -25,13 +25,6 @@ from clientscope.wire.codes import API_VERSIONS, PUSH_CONFIG
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
 
 SETTINGS = {"client.id": "billing", "linger.ms": 5, "ssl.key.password": "canary-key-password-77"}
-PASSWORD = "canary-password-51b2"
-SASL = {
-    "security_protocol": "SASL_PLAINTEXT",
-    "sasl_mechanism": "PLAIN",
-    "sasl_plain_username": "ops",
-    "sasl_plain_password": PASSWORD,
-}
 
 
 @pytest.fixture(autouse=True)

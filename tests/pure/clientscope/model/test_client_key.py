@@ -11,6 +11,7 @@ from every import every
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from record_bytes import connection_record
+from request_contexts import CONTEXT, INSTANCE
 
 from clientscope.gateway.place import GatewayPlace
 from clientscope.gateway.policy.runner import client_of
@@ -20,13 +21,7 @@ from clientscope.model.codec import decode
 from clientscope.model.connection import ClientConnectionRecord
 from clientscope.model.principals import ANONYMOUS
 from clientscope.model.requested_versions import MOST_VERSIONS, pack, pair, unpack
-from clientscope.policy.interface import RequestContext
 from clientscope.session.state import Identity
-
-INSTANCE = UUID("0b1e9f5c-8a3e-4a7e-9df0-d2a1c6c10b11")
-CONTEXT = RequestContext(
-    "cluster", 1, "gw", 1000, 7, "CLIENT", "PLAINTEXT", "10.0.0.1", None, 0, "orders", "kafka-python", "3.0.12", INSTANCE
-)  # fmt: skip
 
 # Texts that look alike where parts are put together carelessly.
 TEXTS = st.text(st.sampled_from("ab/|:0=@\n é\ud800"), max_size=6) | st.text(max_size=300)

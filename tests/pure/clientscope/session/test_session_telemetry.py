@@ -9,6 +9,7 @@ import pytest
 from golden import cases
 from hypothesis import given
 from hypothesis import strategies as st
+from telemetry_frames import ID
 
 from clientscope.commands.gateway import GatewaySettings
 from clientscope.session import telemetry as module
@@ -26,7 +27,6 @@ from clientscope.wire.telemetry import GZIP, NO_ID, UNCOMPRESSED, ZSTD, PushedMe
 
 ALL = Subscription(("*",), 60_000)
 WHO = Identity("orders-1", "apache-kafka-java", "4.4.0", principal="User:alice")
-ID = uuid.UUID("5b2a6a3e-0c1f-4a0e-9a3f-3f9d4f0f7a11")
 
 
 class Clock:
