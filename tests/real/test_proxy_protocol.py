@@ -6,6 +6,7 @@ import socket
 import struct
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -108,6 +109,21 @@ def test_from_elsewhere_none_is_taken_and_none_is_needed(broker: Any, behind: Ru
     for header in (V1, build(("203.0.113.8", 1), ("198.51.100.1", 2))):
         with connect(behind, "127.0.0.1", header) as liar:
             assert is_closed(liar.socket)
+
+
+def test_limits_per_address_count_the_client_not_the_balancer(behind: RunningGateway) -> None:
+    until(lambda: behind.connections, {})
+    with ExitStack() as stack:
+
+        def one(number: int) -> RawClient:
+            return stack.enter_context(connect(behind, BALANCER, build((f"203.0.113.{number}", 1), ("198.51.100.1", 2))))
+
+        for number in (20, 20, 20, 21, 22, 23):
+            assert one(number).api_versions("limited", "1").error_code == 0
+        before = count(behind, "connections_refused", "max_connections_per_ip")
+        assert is_closed(one(20).socket)
+        await_count(behind, "connections_refused", "max_connections_per_ip", before + 1)
+        assert one(24).api_versions("limited", "1").error_code == 0
 
 
 def test_an_upstream_that_takes_it_gets_the_clients_address(spare: RunningBroker, tmp_path: Any) -> None:
