@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -141,7 +141,11 @@ class ResultReader:
             known = {name: getattr(result, name) for name in _ALIKE}
             if begin:
                 self._remember(alike, known)
-        return replace(decode(PushResult, who + _NOTHING), **known) if begin else result
+        if begin:
+            result = decode(PushResult, who + _NOTHING)
+            for name, each in known.items():  # nobody has it yet; `replace` takes half of the time that this saves
+                object.__setattr__(result, name, each)
+        return result
 
     def _remember(self, alike: bytes, known: dict[str, Any]) -> None:
         self._bytes += len(alike)
