@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pyspark
-from kafka.errors import KafkaError, TransactionalIdAuthorizationFailedError
+from kafka.errors import TransactionalIdAuthorizationFailedError
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
@@ -28,7 +28,7 @@ from clientscope.errors import ClientscopeError, SettingsError
 from clientscope.findings.conditions import Condition, Conditions
 from clientscope.garbage import settle
 from clientscope.kafka.access import KafkaAccess
-from clientscope.kafka.admin import no_broker
+from clientscope.kafka.admin import broker_errors
 from clientscope.local.jars import jars
 from clientscope.local.java import java
 from clientscope.local.process import StopRequest, children_ignore_sigterm
@@ -115,10 +115,8 @@ def _run(settings: StreamSettings, stop: StopRequest, opened: ExitStack) -> None
         writes=(*(topic for query in queries.values() for topic in query.writes), STATUS, JOB),
     )
     conditions = Conditions()
-    try:
+    with broker_errors(kafka):
         topic = JobTopic(kafka)
-    except (KafkaError, TimeoutError) as error:
-        raise no_broker(kafka, error) from None
     opened.callback(topic.stop)
     folder = Path(opened.enter_context(_folder(settings.checkpoint_dir)))
     checkpoints = Checkpoints(topic, kafka, folder, settings.history_dir, partial(report_lost, conditions), pyspark.__version__)
@@ -160,9 +158,8 @@ def _session(settings: StreamSettings, kafka: KafkaAccess) -> SparkSession:
 
 def _made(context: JobContext, kafka: KafkaAccess) -> _Job:
     try:
-        return _Job(context, kafka)
-    except (KafkaError, TimeoutError) as error:
-        raise no_broker(kafka, error) from None
+        with broker_errors(kafka):
+            return _Job(context, kafka)
     except PySparkException as error:
         said = str(error).strip().splitlines()
         raise ClientscopeError(
@@ -186,12 +183,11 @@ def _folder(parent: Path) -> TemporaryDirectory[str]:
 
 def _taken_over(topic: JobTopic, kafka: KafkaAccess) -> float:
     """Seconds to wait for the job before, which stops its queries."""
-    try:
-        return topic.take_over()
-    except TransactionalIdAuthorizationFailedError:
-        raise topics.no_right_on_transactional_id(kafka, TRANSACTIONAL_ID) from None
-    except (KafkaError, TimeoutError) as error:
-        raise no_broker(kafka, error) from None
+    with broker_errors(kafka):
+        try:
+            return topic.take_over()
+        except TransactionalIdAuthorizationFailedError:
+            raise topics.no_right_on_transactional_id(kafka, TRANSACTIONAL_ID) from None
 
 
 class _Job:

@@ -66,12 +66,11 @@ def _erase(settings: HistoryEraseSettings) -> int:
         SettingsError: neither a client nor a principal is given.
         ClientscopeError: rows were added while they were erased; or the job has still to read what may be theirs.
     """
-    from kafka.errors import KafkaError
 
     from clientscope import topics
     from clientscope.errors import ClientscopeError, SettingsError
     from clientscope.kafka.access import KafkaAccess
-    from clientscope.kafka.admin import no_broker
+    from clientscope.kafka.admin import broker_errors
     from clientscope.model.topics import CONFIGS
     from clientscope.report.text import counted
     from sinks.history.erase import ErasureSubject, erase_records, erase_rows
@@ -83,12 +82,10 @@ def _erase(settings: HistoryEraseSettings) -> int:
     kafka = KafkaAccess.of(settings)
     topics.verify(kafka, reads=(CONFIGS,), writes=() if settings.dry_run else (CONFIGS,))
     found = list(tables(settings.history_dir))
-    try:  # first, so that no query reads them once more into what is erased next
+    with broker_errors(kafka):  # first, so that no query reads them once more into what is erased next
         records = erase_records(kafka, subject, dry_run=settings.dry_run)
         print(f"{CONFIGS}: {counted(records, 'record')} {'would be ' * settings.dry_run}replaced by tombstones", flush=True)
         behind = "" if settings.dry_run else _await_job(kafka, subject)
-    except (KafkaError, TimeoutError) as error:
-        raise no_broker(kafka, error) from None
     for name in found:
         done = erase_rows(f"{settings.history_dir}/{name}", subject, dry_run=settings.dry_run)
         if done is None:

@@ -117,6 +117,15 @@ def connected(kafka: Kafka, client_id: str = "clientscope-topics", timeout_ms: i
         raise no_broker(kafka, cause) from None
 
 
+@contextmanager
+def broker_errors(kafka: Kafka) -> Iterator[None]:
+    """Raises `no_broker` for whatever a client of Kafka raises within."""
+    try:
+        yield
+    except (KafkaError, TimeoutError) as error:
+        raise no_broker(kafka, error) from None
+
+
 def no_broker(kafka: Kafka, error: BaseException) -> EnvironmentProblem:
     """What to say when none of the bootstrap servers can be used."""
     used = access(kafka)

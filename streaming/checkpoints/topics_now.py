@@ -17,7 +17,7 @@ from kafka.errors import KafkaError
 from clientscope.background import Background
 from clientscope.errors import EnvironmentProblem
 from clientscope.kafka.access import Kafka
-from clientscope.kafka.admin import AdminClient, connected, no_broker, partition_offsets
+from clientscope.kafka.admin import AdminClient, broker_errors, connected, no_broker, partition_offsets
 from clientscope.kafka.reader import OffsetRange
 
 Offsets: TypeAlias = Mapping[TopicPartition, int]
@@ -90,11 +90,8 @@ def at_time(kafka: Kafka, extents: Extents, time_ms: int) -> Offsets:
     Raises:
         EnvironmentProblem: no broker answers.
     """
-    try:
-        with closing(connected(kafka)) as admin:
-            first = partition_offsets(admin, extents, time_ms)
-    except (KafkaError, TimeoutError) as error:
-        raise no_broker(kafka, error) from None
+    with broker_errors(kafka), closing(connected(kafka)) as admin:
+        first = partition_offsets(admin, extents, time_ms)
     return {place: first[place] if first[place] >= 0 else extent.end for place, extent in extents.items()}
 
 

@@ -26,12 +26,10 @@ def _list(settings: CheckpointsListSettings) -> int:
     """
     from dataclasses import asdict
 
-    from kafka.errors import KafkaError
-
     from clientscope import topics
     from clientscope.commands.checkpoints import table
     from clientscope.kafka.access import KafkaAccess
-    from clientscope.kafka.admin import no_broker
+    from clientscope.kafka.admin import broker_errors
     from clientscope.model.topics import JOB
     from clientscope.report.listing import Listed, show
     from streaming.checkpoints import topics_now
@@ -42,10 +40,8 @@ def _list(settings: CheckpointsListSettings) -> int:
     topics.verify(kafka, reads=(JOB,))
 
     def look() -> Listed[table.CheckpointLine]:
-        try:
+        with broker_errors(kafka):
             state = read_job(kafka)
-        except (KafkaError, TimeoutError) as error:
-            raise no_broker(kafka, error) from None
         extents = topics_now.ask(kafka, {topic for query in state.starts if query in PLANS for topic in PLANS[query].topics}).extents
         running = state.owner.process if state.owner and state.owner.running else ""
         return Listed(
@@ -81,12 +77,10 @@ def _reset(settings: CheckpointsResetSettings) -> int:
         SettingsError: an unknown query, or several places to begin.
         EnvironmentProblem: no broker answers, the job's topic is missing, or a right on it.
     """
-    from kafka.errors import KafkaError
-
     from clientscope import topics
     from clientscope.errors import SettingsError
     from clientscope.kafka.access import KafkaAccess
-    from clientscope.kafka.admin import no_broker
+    from clientscope.kafka.admin import broker_errors
     from clientscope.model.topics import JOB
     from streaming.checkpoints import reset
     from streaming.checkpoints.topics_now import Offsets
@@ -97,10 +91,8 @@ def _reset(settings: CheckpointsResetSettings) -> int:
     kafka = KafkaAccess.of(settings)
     topics.verify(kafka, reads=(JOB,), writes=(JOB,))
     offsets: Offsets = reset.at_time(kafka, query, settings.to_time) if settings.to_time else {}
-    try:
+    with broker_errors(kafka):
         reset.reset(kafka, query, offsets)
-    except (KafkaError, TimeoutError) as error:
-        raise no_broker(kafka, error) from None
     places = (f"offset {offset} of {topic}/{number}" for (topic, number), offset in sorted(offsets.items()))
     at = ", ".join(places) or "the beginning of what it reads"
     print(f"{query} begins anew at {at}: within seconds if the job runs, else with its next start")

@@ -5,11 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Sequence
 
-from kafka.errors import KafkaError
-
 from clientscope.errors import RecordError
 from clientscope.kafka.access import KafkaAccess
-from clientscope.kafka.admin import no_broker
+from clientscope.kafka.admin import broker_errors
 from clientscope.kafka.compacted import read_compacted
 from clientscope.model.codec import decode
 from clientscope.model.finding import Finding
@@ -35,10 +33,8 @@ def read(kafka: KafkaAccess) -> list[Finding]:
     Raises:
         EnvironmentProblem: no broker answers.
     """
-    try:
+    with broker_errors(kafka):
         values = read_compacted(kafka, FINDINGS, CLIENT_ID)
-    except (KafkaError, TimeoutError) as error:
-        raise no_broker(kafka, error) from None
     findings, broken = [], 0
     for value in values.values():
         try:

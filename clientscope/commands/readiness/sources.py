@@ -8,8 +8,6 @@ from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from kafka.errors import KafkaError
-
 from clientscope import topics
 from clientscope.clock import now_ms
 from clientscope.commands.readiness import ReadinessSettings, table
@@ -17,7 +15,7 @@ from clientscope.commands.xray.inventory import NO_REQUEST, LogRead, read_logs
 from clientscope.commands.xray.result import NO_BROKER_RELEASE, clients_of, judged_clients, not_read, question, seen_on
 from clientscope.errors import RecordError, SettingsError
 from clientscope.kafka.access import KafkaAccess
-from clientscope.kafka.admin import no_broker
+from clientscope.kafka.admin import broker_errors
 from clientscope.kafka.compacted import read_compacted
 from clientscope.kafka.reader import TopicReader
 from clientscope.logs import files
@@ -107,15 +105,13 @@ def read_records(kafka: KafkaAccess) -> GatewayRecords:
     """
     topics.verify(kafka, reads=(CONNECTIONS, STATUS))
     found = GatewayRecords()
-    try:
+    with broker_errors(kafka):
         found.add_status(read_compacted(kafka, STATUS, _CLIENT_ID).values())
         with closing(TopicReader(kafka, _CLIENT_ID)) as reader:
             reader.seek(reader.ranges(CONNECTIONS))
             for batches in reader.read():
                 for batch in batches.values():
                     found.add_connections((record.timestamp, record.value) for record in batch)
-    except (KafkaError, TimeoutError) as error:
-        raise no_broker(kafka, error) from None
     return found
 
 
