@@ -73,7 +73,6 @@ class Checkpoints:
         self._spark_version = spark_version
         self._report_lost = report_lost
         self._begun: dict[str, str] = {}
-        self._noted: dict[str, QueryProgress] = {}
         self._runs: dict[str, str] = {}
         self._ended_runs: set[str] = set()
         self._said_no_ids = False
@@ -177,15 +176,16 @@ class Checkpoints:
         """Has it written, within a few seconds, up to where a run of a query has done its batches. From any thread."""
         if query in self._begun and position and run not in self._ended_runs:
             self._runs[query] = run
-            self._noted[query] = QueryProgress(
-                query=query,
-                checkpoint=self._begun[query],
-                position=by_topic(position),
-                clientscope_version=__version__,
-                spark_version=self._spark_version,
-                at_ms=now_ms(),
+            self.topic.note(
+                QueryProgress(
+                    query=query,
+                    checkpoint=self._begun[query],
+                    position=by_topic(position),
+                    clientscope_version=__version__,
+                    spark_version=self._spark_version,
+                    at_ms=now_ms(),
+                )
             )
-            self.topic.note(self._noted[query])
 
     def watch(self, queries: Iterable[str], refused: Callable[[str, str], None], back: Callable[[], None]) -> TopicWatch:
         """A watch over the topics of these queries; arguments as for `TopicWatch`."""
@@ -217,13 +217,8 @@ class Checkpoints:
         return self._write(new_start(query, ids, kept, "its topic was made again", by_partition(start.lost)))
 
     def _read_to(self, query: str, start: QueryStart, extents: Extents) -> Offsets:
-        """Up to where a query has read since its start: by its table, which may have been restored; else by what was noted last."""
-        noted = self._noted.get(query)
-        if noted is not None and noted.checkpoint == start.checkpoint:
-            at = by_partition(noted.position)
-        else:
-            at = self.topic.read().position(query)
-        plan = PLANS[query]
+        """Up to where a query has read since its start: by its table, which may have been restored; else by what was written last."""
+        at, plan = self.topic.read().position(query), PLANS[query]
         if not plan.table:
             return at
         (topic,) = plan.topics
