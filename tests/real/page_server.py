@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import served_page
+from page_app import LOCAL
 from page_fleet import OWNERS, Fleet
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from clientscope.clock import now_ms
 from sinks.dashboard.api.deciding import Deciding
-from sinks.dashboard.http.access import LOCAL, Access
+from sinks.dashboard.http.access import Access
 from sinks.dashboard.state.known import TopicRecord
 from sinks.dashboard.state.state import State
 
