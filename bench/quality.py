@@ -31,7 +31,7 @@ from clientscope.local.jars import jars
 from clientscope.model.connection import SeriesCount
 from clientscope.model.topics import CONFIGS, CONNECTIONS
 from sinks.history.batches import append
-from sinks.quality import commits, samples
+from sinks.quality import samples
 from sinks.quality.checking import MOST_READ, MOST_ROWS, SampleChecks
 from sinks.quality.docs import DataDocs
 from sinks.quality.suites import SUITES
@@ -85,7 +85,7 @@ def batch_of_history(spark: SparkSession, topic: str, folder: Path, size: int, r
         rows.unpersist(blocking=True)
 
     write()
-    (file,) = commits.since(str(folder / suite.table), 0).files
+    (file,) = samples.since(str(folder / suite.table), 0).files
     found = samples.sample(topic, str(folder / suite.table), [file], MOST_READ, MOST_ROWS, chance)
     assert found is not None
     _, result = validator.validate(found.facts, 1.0)
@@ -97,7 +97,7 @@ def batch_of_history(spark: SparkSession, topic: str, folder: Path, size: int, r
         ),
         f"its {len(suite.of_samples)} expectations": lambda: validator.validate(found.facts, 1.0),
         "Data Docs (once in five minutes)": lambda: docs.add(validator.gx_suite, result, True, time.monotonic() * 1e6),
-        "a look at a batch": lambda: checks.look({topic: commits.next_version(str(folder / suite.table)) - 1}),
+        "a look at a batch": lambda: checks.look({topic: samples.next_version(str(folder / suite.table)) - 1}),
     }
     best = _best(cases, rounds, time.monotonic)
     read.unpersist()
