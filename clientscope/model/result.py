@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from clientscope.errors import RecordError
 from clientscope.model.codec import decode
 from clientscope.model.enums import Origin
 from clientscope.model.fields import ClientKey, Count, GivenName, Id32, Id64, Ms, Name, SecurityProtocol, Uuid, Version, record
@@ -116,7 +117,7 @@ _ALIKE = _NAMES[_NAMES.index("setting_count") :]
 _BEGIN, _NOTHING = b',"setting_count":', b',"setting_count":0,"redacted_count":0}'
 
 _MOST_ALIKE_BYTES = 32 * 1024 * 1024
-"""Of what is remembered, as JSON; beyond it all begins anew, and what is in use lives on."""
+"""Of what is remembered, as JSON; beyond it goes what was read longest ago, and what is in use lives on."""
 
 
 class ResultReader:
@@ -136,19 +137,22 @@ class ResultReader:
         """
         # Within a text a quotation mark is escaped, so this is the field, and what is before it that of the client alone.
         who, begin, alike = value.partition(_BEGIN)
-        if (known := self._alike.get(alike)) is None:
-            result = decode(PushResult, value)
-            known = {name: getattr(result, name) for name in _ALIKE}
-            if begin:
-                self._remember(alike, known)
-        if begin:
+        try:
             result = decode(PushResult, who + _NOTHING)
-            for name, each in known.items():  # nobody has it yet; `replace` takes half of the time that this saves
-                object.__setattr__(result, name, each)
+        except RecordError:
+            return decode(PushResult, value)
+        if not begin or any(getattr(result, name) for name in _ALIKE):  # not as the job writes it
+            return decode(PushResult, value)
+        known = self._alike.pop(alike, None)
+        if known is None:
+            whole = decode(PushResult, value)
+            known = {name: getattr(whole, name) for name in _ALIKE}
+            self._bytes += len(alike)
+        self._alike[alike] = known  # behind all others
+        while self._bytes > _MOST_ALIKE_BYTES:
+            oldest = next(iter(self._alike))
+            del self._alike[oldest]
+            self._bytes -= len(oldest)
+        for name, each in known.items():  # nobody has it yet; `replace` takes half of the time that this saves
+            object.__setattr__(result, name, each)
         return result
-
-    def _remember(self, alike: bytes, known: dict[str, Any]) -> None:
-        self._bytes += len(alike)
-        if self._bytes > _MOST_ALIKE_BYTES:
-            self._alike, self._bytes = {}, len(alike)
-        self._alike[alike] = known

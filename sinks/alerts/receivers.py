@@ -94,7 +94,9 @@ def _secret(source: str, info: ValidationInfo[_Context]) -> str:
     return text
 
 
-def _signing_secret(source: str, info: ValidationInfo[_Context]) -> bytes:
+def _signing_secret(source: object, info: ValidationInfo[_Context]) -> bytes:
+    if not isinstance(source, str):
+        raise InvalidValue("a text is expected", _SOURCES)
     text = _secret(source, info).removeprefix("whsec_")
     try:
         key = base64.b64decode(text + "=" * (-len(text) % 4), validate=True)

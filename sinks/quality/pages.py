@@ -25,7 +25,7 @@ td, th { border: 1px solid #d5dae1; padding: .25rem .6rem; text-align: left; ver
 _BACK = '<p class="back"><a href="../">Back to clientscope</a></p>'
 """As the live page serves these pages in a folder beside it."""
 
-_EXPECTATIONS = re.compile(r".*/expectations/(.+)\.html")
+_EXPECTATIONS = re.compile(r"[\w./-]*/expectations/([\w./-]+)\.html", re.ASCII)
 
 
 def page(title: str, body: str) -> str:

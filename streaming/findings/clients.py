@@ -167,7 +167,7 @@ class PushedClients:
         self._presence = LivePushes(liveness, self._moved)
         self._most = most
         self._of: dict[str, str] = {}
-        self._alike: dict[tuple[Tenant, int], int] = {}  # how many clients of a tenant have the same settings
+        self._alike: dict[tuple[Tenant, int], tuple[int, int]] = {}  # how many clients of a tenant have the same settings, and their size
         self.held_bytes = 0
 
     def __len__(self) -> int:
@@ -309,7 +309,7 @@ class PushedClients:
         if len(self._of) > self._most:
             gone += self._too_many(self._most, lambda push: 1)
         if self.held_bytes > MOST_BYTES:
-            gone += self._too_many(MOST_BYTES, lambda push: max(1, push.size // self._alike[push.tenant, id(push.settings)]))
+            gone += self._too_many(MOST_BYTES, self._share)
         if len(self.applications) <= MOST_APPLICATIONS:
             return gone, []
         held = [HeldEntry(each.key, each.tenant, len(each.clients), each.newest_ms) for each in self.applications.values()]
@@ -339,13 +339,18 @@ class PushedClients:
     def _weigh(self, push: JudgedPush, by: int) -> None:
         """Settings are the same object where they are the same text (`clientscope.model.result.ResultReader`)."""
         key = push.tenant, id(push.settings)
-        count = self._alike.get(key, 0) + by
-        if count:
-            self._alike[key] = count
+        count, size = self._alike.get(key) or (0, push.size)
+        if count + by:
+            self._alike[key] = count + by, size
         else:
             del self._alike[key]
-        if not count or count == by:
-            self.held_bytes += by * push.size
+        if not count or not count + by:
+            self.held_bytes += by * size
+
+    def _share(self, push: JudgedPush) -> int:
+        """Bytes that a client takes of those that all with the same settings do."""
+        count, size = self._alike[push.tenant, id(push.settings)]
+        return max(1, size // count)
 
     def _forget(self, pushes: Iterable[JudgedPush]) -> None:
         for push in pushes:

@@ -128,17 +128,17 @@ class Gauges:
 
         Args:
             read_to: up to when all partitions have been read.
-            returned: when Kafka was back; a gateway not heard from since has its time, and at least `RETURN_S`, from then on.
+            returned: when Kafka was back; a gateway not heard from since has an interval and `RETURN_S` from then on.
         """
         changes: Changes = {}
         for key, process in self._presence.processes.items():
             if process.gone_ms is not None:
                 continue
-            due, heard_at = process.due_ms() / 1000, process.heard_ms / 1000
-            if heard_at <= returned:
-                due = returned + max(due - heard_at, RETURN_S)
-            if read_to > due:
-                log.warning("gateway %s is lost: no heartbeat for %.0f s", json.dumps(key), read_to - heard_at)
+            due_ms = process.due_ms()
+            if process.heard_ms <= 1000 * returned:
+                due_ms = max(due_ms, 1000 * (returned + RETURN_S) + process.due_ms(1) - process.heard_ms)
+            if 1000 * read_to > due_ms:
+                log.warning("gateway %s is lost: no heartbeat for %.0f s", json.dumps(key), read_to - process.heard_ms / 1000)
                 self._presence.lose(process, 1000 * read_to)
                 self._lost(*key)
                 changes |= self._gateways[key].changes()

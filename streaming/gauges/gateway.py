@@ -98,12 +98,12 @@ class GatewaySeries:
         if process is not self._process:
             self._stale.update(self.series.withdraw())
             self._begin(process)
-        inputs = [each for each in inputs if each.record.epoch == process.epoch]
-        for each in inputs:
-            self._count(each)
-        beats = (each for each in inputs if each.record.kind is Kind.HEARTBEAT)
-        for each in sorted(beats, key=lambda each: (each.record.sequence, each.offset)):  # a repeated one is no sign of life
-            self._beat(each, appended)
+        # In order, since a heartbeat makes room for the series after it; a repeated one is no sign of life.
+        for each in sorted(inputs, key=lambda each: (each.record.sequence, each.offset)):
+            if each.record.epoch == process.epoch:
+                self._count(each)
+                if each.record.kind is Kind.HEARTBEAT:
+                    self._beat(each, appended)
 
     def changes(self) -> Changes:
         """What must be written so that the topic says what is known; from then on it counts as written."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -61,6 +63,17 @@ def test_bytes_are_what_they_are_alone_whatever_was_read_before(texts: list[byte
         assert read(reader, text) == alone(text)
 
 
+def test_what_stands_before_the_common_part_counts_for_its_record_alone() -> None:
+    reader, honest = ResultReader(), value("a", "0")
+    begin = honest.index(b',"setting_count":')
+    verdict = b',"rules":[{"code":"X","name":"x","severity":"high","message":"evil"}]'
+    for _ in range(2):
+        assert read(reader, honest[:begin] + verdict + honest[begin:]) == alone(honest[:begin] + verdict + honest[begin:])
+        assert read(reader, honest) == alone(honest)
+    assert read(reader, honest[:begin]) == "not_json"
+
+
 def test_other_spelling_of_the_same_json_is_read_too() -> None:
-    text = value("a", "0").replace(b',"setting_count":', b', "setting_count": ')
-    assert encode(ResultReader().read(text)) == value("a", "0")
+    text = value("a", "0")
+    spaced, turned = text.replace(b',"setting_count":', b', "setting_count": '), json.dumps(dict(reversed(json.loads(text).items())))
+    assert [encode(ResultReader().read(each)) for each in (spaced, turned.encode())] == [text, text]

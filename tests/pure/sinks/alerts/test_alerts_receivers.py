@@ -95,6 +95,7 @@ MISTAKES = [
     'allowed_hosts = ["slack.com"]\n' + HOOK,
     'allowed_hosts = ["*.com", "10.0.1.0/24"]\n' + AM,
     HOOK.replace("https://hooks", "https://u:p@hooks"),
+    HOOK.replace('"env:HOOK"', "{ a = 1 }"),
 ]
 
 

@@ -124,7 +124,7 @@ def test_a_silent_gateway_is_lost_after_three_intervals_and_comes_back(gauges: G
 
 @pytest.mark.parametrize(
     ("returned_s", "gone_s"),
-    [(99, 115), (100, 100 + RETURN_S), (200, 200 + RETURN_S)],
+    [(99, 115), (100, 105 + RETURN_S), (200, 205 + RETURN_S)],
     ids=["heard since", "heard just then", "heard before"],
 )
 def test_a_gateway_has_time_to_return_where_kafka_was_away(gauges: Gauges, returned_s: float, gone_s: float) -> None:
@@ -133,10 +133,16 @@ def test_a_gateway_has_time_to_return_where_kafka_was_away(gauges: Gauges, retur
     assert changed(gauges.expire(gone_s + 0.1, returned_s)) == {"java": None}
 
 
-def test_a_slow_gateway_has_three_of_its_intervals_to_return(gauges: Gauges) -> None:
+def test_a_slow_gateway_has_an_interval_more_to_return(gauges: Gauges) -> None:
     gauges.apply(heartbeat(1, {"java": 1}, interval_ms=60_000), now=100)
-    assert gauges.expire(380, returned=200) == {}
-    assert changed(gauges.expire(380.1, returned=200)) == {"java": None}
+    assert gauges.expire(260 + RETURN_S, returned=200) == {}
+    assert changed(gauges.expire(260.1 + RETURN_S, returned=200)) == {"java": None}
+
+
+def test_a_gateway_that_was_heard_when_kafka_was_back_has_time_to_return(gauges: Gauges) -> None:
+    returned = 1143618.9010222603  # which is another number of seconds once it was one of milliseconds
+    gauges.apply(heartbeat(1, {"java": 1}), now=returned)
+    assert gauges.expire(returned + 40, returned) == {}
 
 
 @pytest.mark.parametrize(
@@ -250,6 +256,15 @@ def test_f28_series_beyond_twice_a_gateways_bound_are_left_out_until_there_is_ro
     for sequence in (3, 4):
         topic.take(gauges, heartbeat(sequence, {"e": 5, "f": 6}))
     assert {each["software_name"]: each["connections"] for each in topic.series()} == {"e": 5, "f": 6}
+
+
+def test_heartbeat_makes_room_for_the_series_after_it_in_one_batch(monkeypatch: pytest.MonkeyPatch, topic: Topic) -> None:
+    monkeypatch.setattr(table, "MOST_SERIES", 2)
+    gauges = Gauges({}, now=0)
+    churn = [each for first in range(0, 30, 3) for each in heartbeat(first, {f"n{first}": 1, f"n{first + 1}": 2})]
+    topic.take(gauges, churn[::-1])
+    assert {each["software_name"]: each["connections"] for each in topic.series()} == {"n27": 1, "n28": 2}
+    assert [full.count for full in gauges.limits] == [0, 0]
 
 
 def test_f37_bytes_are_bounded_too(monkeypatch: pytest.MonkeyPatch) -> None:
