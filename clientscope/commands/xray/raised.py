@@ -2,8 +2,7 @@
 
 Before a level is raised, a journal with the level before is on the disk, under a lock that the kernel releases when its owner ends.
 Whoever gets the lock and finds the journal restores the level: this process at its end, the watchdog once this process is gone, or the
-next start.  A journal is of one broker of one cluster.  It stays, since a lock on a file that somebody removes is worth nothing, and is
-empty while nothing is raised.
+next start.  A journal is of one broker of one cluster.
 
 The watchdog is a process of its own that outlives a run. It is forked before the run has a thread, knows the journals that the run names
 through a pipe, and waits for the pipe's end, which the kernel closes with the run, however that ends.
@@ -71,24 +70,34 @@ def raised(journal: Path, connect: Connect, broker: int, watch: Callable[[Path],
     """
     journal.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     with _locked(journal, wait=False):
-        restore(journal, connect, force=True)  # of a run that was killed together with its watchdog
-        before = _known_level(connect, broker)
+        if (left := _read(journal)) is not None:  # by a run that was killed together with its watchdog
+            _set(connect, left.broker, left.level)
+        journal.write_text("")
+        try:
+            before = _known_level(connect, broker)
+        except BaseException:
+            journal.unlink()
+            raise
         if _logs(before, level):  # it does already, and nothing is to be restored
+            journal.unlink()
             yield
             return
         _write(journal, Raised(broker, before))
+        refused = False
         try:
             try:
                 watch(journal)
                 _set(connect, broker, level)
             except (OSError, EnvironmentProblem) as error:
-                journal.write_text("")
+                refused = True
                 if isinstance(error, OSError):
                     raise EnvironmentProblem("the watchdog has ended, so no log level is raised", "start clientscope xray again") from None
                 raise
             yield
         finally:
-            restore(journal, connect, force=True)
+            if not refused:
+                _set(connect, broker, before)
+            journal.unlink(missing_ok=True)
 
 
 def raise_again(connect: Connect, broker: int, level: str) -> bool:
@@ -125,19 +134,20 @@ def restore(journal: Path, connect: Connect, *, wait: bool = False, force: bool 
 
     Args:
         wait: until its owner is gone; otherwise a living owner is an error.
-        force: without the lock: by its owner, or although that lives.
+        force: although its owner lives.
 
     Raises:
         InUseError: its owner lives.
         EnvironmentProblem, KafkaError: the broker can't be reached, or refuses; the journal stays.
     """
-    if not journal.exists():
+    try:
+        with nullcontext() if force else _locked(journal, wait=wait, create=False):
+            if (entry := _read(journal)) is not None:
+                _set(connect, entry.broker, entry.level)
+            journal.unlink(missing_ok=True)
+            return entry
+    except FileNotFoundError:
         return None
-    with nullcontext() if force else _locked(journal, wait=wait):
-        if (entry := _read(journal)) is not None:
-            _set(connect, entry.broker, entry.level)
-            journal.write_text("")
-        return entry
 
 
 class InUseError(EnvironmentProblem):
@@ -145,17 +155,27 @@ class InUseError(EnvironmentProblem):
 
 
 @contextmanager
-def _locked(journal: Path, *, wait: bool) -> Iterator[None]:
-    descriptor = os.open(journal, os.O_RDWR | os.O_CREAT, 0o600)
+def _locked(journal: Path, *, wait: bool, create: bool = True) -> Iterator[None]:
+    while True:
+        descriptor = os.open(journal, os.O_RDWR | (os.O_CREAT if create else 0), 0o600)
+        try:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+            except BlockingIOError:
+                raise InUseError("another clientscope xray looks at this broker", "wait until it has ended") from None
+            if _is(descriptor, journal):
+                yield
+                return
+            # Its owner removed the file meanwhile, and a lock on that is worth nothing.
+        finally:
+            os.close(descriptor)
+
+
+def _is(descriptor: int, path: Path) -> bool:
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-    except BlockingIOError:
-        os.close(descriptor)
-        raise InUseError("another clientscope xray looks at this broker", "wait until it has ended") from None
-    try:
-        yield
-    finally:
-        os.close(descriptor)
+        return os.fstat(descriptor).st_ino == path.stat().st_ino
+    except FileNotFoundError:
+        return False
 
 
 def _write(journal: Path, entry: Raised) -> None:
@@ -166,7 +186,7 @@ def _write(journal: Path, entry: Raised) -> None:
 
 
 def _read(journal: Path) -> Raised | None:
-    """What it says; None for an empty one: nothing is raised."""
+    """What it says; None for one that was never written, so that nothing was raised."""
     try:
         entry = Raised(**json.loads(journal.read_text()))
     except (ValueError, TypeError):
