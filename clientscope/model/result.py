@@ -121,8 +121,8 @@ _MOST_ALIKE_BYTES = 32 * 1024 * 1024
 
 
 class ResultReader:
-    """Reads results. What those of clients with the same configuration have in common is read once, and is the same objects: three
-    quarters of the time, and memory that grows with a fleet's configurations.
+    """Reads results. What those of clients with the same configuration have in common is read once, and is the same objects, so that time
+    and memory grow with a fleet's configurations rather than with its clients.
     """
 
     def __init__(self) -> None:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from clientscope.commands.lint import credentials, shown
 from clientscope.commands.lint.judging import OF_ONE_CLIENT, RuleTexts, Subject, severity_of
@@ -247,6 +247,9 @@ class Decisions:
     today: date
 
 
+_Said = tuple[str, str, Region | None, Sequence[FileSetting]]
+"""The last fields of a finding: severity and message, where in the file, and of which settings."""
+
 _OUTCOMES = ("passed", "not_evaluable", "fired")
 """The last of them is reported for a file that is judged as several clients."""
 
@@ -266,7 +269,7 @@ def report(read: Read, judged: Sequence[Sequence[Verdict]], rules: Mapping[str, 
     who = application_key(client.principal, of_client(client.client_id), client.group, client.path)
     owner = decisions.owners.of(client)
 
-    def take(rule: RuleTexts, key: str, *said: Any) -> None:
+    def take(rule: RuleTexts, key: str, said: _Said) -> None:
         """What a rule, or an event, has found; of the same thing the first."""
         found.setdefault((rule.code, key), FileFinding(rule, read.path, owner, fingerprint(rule.code, who, key), *said))
 
@@ -282,11 +285,11 @@ def report(read: Read, judged: Sequence[Sequence[Verdict]], rules: Mapping[str, 
                 key = rule.keys[0] if rule.keys and not rule.is_leak else about[0].key if about else ""
                 if not subject.complete:  # one file has settings of several clients
                     key = subject.loose or next((placed.name for each in about if (placed := subject.placed(each.key))), key)
-                take(rule, key, *_said(read, subject, rule, verdict, about))
+                take(rule, key, _said(read, subject, rule, verdict, about))
     for kind, line, about_it in read.happened:
         outcomes[kind.code] = "fired"
         rule = RuleTexts(kind.code, kind.name, kind.severity, (), kind.documentation, kind.source)
-        take(rule, "", kind.severity, kind.message, Region(line, 1, line, 1), about_it)
+        take(rule, "", (kind.severity, kind.message, Region(line, 1, line, 1), about_it))
     findings, suppressed = [], []
     for finding in sorted(found.values(), key=_order):
         code, lines = finding.rule.code, {finding.line, *(setting.line for setting in finding.settings)}
@@ -323,8 +326,7 @@ def _client(read: Read) -> PatternSubject:
     return PatternSubject(read.principal, value("group.id") or value("application.id"), value("client.id"), read.path)
 
 
-def _said(read: Read, subject: Subject, rule: RuleTexts, verdict: Verdict, about: Sequence[Setting]) -> tuple[object, ...]:
-    """The last fields of a finding: what is said, where in the file, and of which settings."""
+def _said(read: Read, subject: Subject, rule: RuleTexts, verdict: Verdict, about: Sequence[Setting]) -> _Said:
     settings: list[FileSetting] = []
     region = None
     stand = [subject.placed(judged.key) for judged in about]

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext, suppress
 from pathlib import Path
 
 from kafka.errors import KafkaError
@@ -98,7 +98,8 @@ def _look(settings: XraySettings, access: KafkaAccess, connect: Connect, guard: 
             name = "" if info else f"broker {together[0]}"
             window = Window(look.inventory, name, open_all(paths, settings.command, together, stack), left)
             # What was seen until days of watching are interrupted is their result.
-            with _noting(look.errors), ExitStack() as levels, suppress(*[KeyboardInterrupt] * info):
+            until_interrupted = suppress(KeyboardInterrupt) if info else nullcontext()
+            with _noting(look.errors), ExitStack() as levels, until_interrupted:
                 for broker in together:
                     levels.enter_context(level_raised(broker))
                 if info:

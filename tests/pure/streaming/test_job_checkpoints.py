@@ -161,7 +161,9 @@ def test_a_reset_makes_a_running_query_stale(job: Job) -> None:
 
 def test_a_partition_that_was_added_since_is_read_from_its_beginning(job: Job) -> None:
     job.now = of_configs((0, END), (0, 0))
-    assert job.begins("history_pushes") == {CONFIGS: {"0": READ, "1": EARLIEST}}
+    assert (job.begins("history_pushes"), job.lost) == ({CONFIGS: {"0": READ, "1": EARLIEST}}, [])
+    job.now = of_configs((0, END), (5, 9))
+    assert (job.begins("history_pushes"), job.lost) == ({CONFIGS: {"0": READ, "1": 5}}, [("history_pushes", 5)])
 
 
 @pytest.mark.parametrize("end", [55, 20])
