@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import heapq
 import logging
-import math
-from collections import Counter, OrderedDict
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from itertools import chain
 from typing import cast
@@ -88,46 +87,9 @@ def _excess(entries: Iterable[FindingEntry], room: int) -> list[HeldEntry]:
     return beyond(held, room)
 
 
-_ROUND_MS = 30_000
-"""In so long all that wait are looked at once."""
+_LOOK_EVERY_MS = 30_000
 
 _DAY_MS = 24 * 60 * 60_000
-
-
-class Rounds:
-    """Their fingerprints, in turns.  Times are ms since the epoch.
-
-    All are looked at in the first round, and in one of each day (UTC): with a day suppressions and decisions end, and findings that ended
-    long ago leave the topic.
-    """
-
-    def __init__(self) -> None:
-        self._order: OrderedDict[str, None] = OrderedDict()
-        self._looked_ms, self._day, self._thorough = 0, -1, 0
-
-    def add(self, fingerprint: str) -> None:
-        """One more."""
-        self._order[fingerprint] = None
-
-    def remove(self, fingerprint: str) -> None:
-        """It is no more."""
-        self._order.pop(fingerprint, None)
-
-    def due(self, now_ms: int, waiting: Container[str]) -> list[str]:
-        """Those whose turn it is."""
-        if now_ms // _DAY_MS != self._day:
-            self._day, self._thorough = now_ms // _DAY_MS, len(self._order)
-        share = min(1.0, abs(now_ms - self._looked_ms) / _ROUND_MS)  # a clock may have been set back
-        self._looked_ms = now_ms
-        due = []
-        for _ in range(math.ceil(len(self._order) * share)):
-            fingerprint = next(iter(self._order))
-            self._order.move_to_end(fingerprint)
-            if self._thorough > 0 or fingerprint in waiting:
-                due.append(fingerprint)
-            self._thorough -= 1
-        return due
-
 
 COUNTS_EVERY_MS = 30_000
 """How often a record is written again because only counts and times have changed."""
@@ -193,8 +155,8 @@ class Book:
         self._dirty: set[str] = set()
         self._compared: dict[str, set[str]] = {}
         self._early: set[str] = set()
-        self._rounds = Rounds()
         self._waiting: set[str] = set()
+        self._looked_ms, self._day = 0, -1
         self._decisions: dict[str, Decision] = {}
         self._evicted: set[str] = set()
         self._room = Room()
@@ -330,7 +292,7 @@ class Book:
     def changes(self, now_ms: int) -> Changes:
         """The records to write: a finding, or None for a tombstone."""
         self._early.clear()
-        looked_at, self._dirty = self._dirty.union(self._rounds.due(now_ms, self._waiting)), set()
+        looked_at, self._dirty = self._dirty.union(self._due(now_ms)), set()
         changes: Changes = {fingerprint: None for fingerprint in self._evicted if fingerprint not in self.entries}
         for fingerprint in looked_at:
             entry = self.entries.get(fingerprint)
@@ -363,6 +325,19 @@ class Book:
         """The next state of a finding, and its record."""
         holders = self.holders(entry)
         return advance(entry, holders, now_ms, self._policy, holders.number > 0 or not self._is_of_clients_that_left(entry))
+
+    def _due(self, now_ms: int) -> Iterable[str]:
+        """Findings to look at though nothing was read of them: now and then those that wait, and all with each day (UTC).
+
+        With a day suppressions and decisions end, and findings that ended long ago leave the topic.
+        """
+        if now_ms // _DAY_MS != self._day:
+            self._day = now_ms // _DAY_MS
+            return self.entries
+        if abs(now_ms - self._looked_ms) < _LOOK_EVERY_MS:  # a clock may have been set back
+            return ()
+        self._looked_ms = now_ms
+        return self._waiting
 
     def _look(self, entry: FindingEntry, now_ms: int, changes: Changes) -> None:
         try:
@@ -484,7 +459,6 @@ class Book:
     def _put(self, entry: FindingEntry) -> None:
         self.entries[entry.fingerprint] = entry
         self._room.take(entry)
-        self._rounds.add(entry.fingerprint)
         if entry.kind == "fleet":
             self._compared.setdefault(entry.code, set()).add(entry.fingerprint)
         for (key, setting), where in entry.places.items():
@@ -497,7 +471,6 @@ class Book:
         if entry is None:
             return
         self._room.release(entry)
-        self._rounds.remove(fingerprint)
         self._waiting.discard(fingerprint)
         self._early.discard(fingerprint)
         self._compared.get(entry.code, set()).discard(fingerprint)
