@@ -182,7 +182,7 @@ class Book:
         if earlier is not None:
             self._without(earlier)
         kept = []
-        is_declared = leaks_only or self._clients.is_declared(push)
+        is_declared = leaks_only or self._clients.presence.is_declared(push)
         for problem in problems(push, self._secrets):
             if is_declared and problem.kind != "leak":
                 continue
@@ -315,11 +315,11 @@ class Book:
         if entry.kind != "fleet":
             counts = {place: where.live for place, where in entry.places.items()}
             live, gone = ordered.newest(entry.live, MOST_CLIENTS), ordered.newest(entry.gone, MOST_CLIENTS)
-            return Holders(counts, live, gone, partial(self._has_now, entry), self._clients.left_ms)
+            return Holders(counts, live, gone, partial(self._has_now, entry), self._clients.liveness.left_ms)
         of_each = [ordered.newest(clients.pushes, MOST_CLIENTS) for clients in entry.compared]
         newest = heapq.nlargest(MOST_CLIENTS, chain.from_iterable(of_each), key=ordered.order)
         counts = {(entry.application or "", ""): sum(map(len, entry.compared))}
-        return Holders(counts, newest, (), partial(self._is_compared, entry), self._clients.left_ms)
+        return Holders(counts, newest, (), partial(self._is_compared, entry), self._clients.liveness.left_ms)
 
     def advanced(self, entry: FindingEntry, now_ms: int) -> tuple[FindingEntry, Finding]:
         """The next state of a finding, and its record."""
@@ -362,7 +362,7 @@ class Book:
             return False
         was_suppressed = entry.published is not None and entry.published.suppressed is not None
         # A client whose connections nobody recorded, as of a log, isn't known to have left.
-        left_ms = (self._clients.left_ms(push.there, push) for push in entry.gone)
+        left_ms = (self._clients.liveness.left_ms(push.there, push) for push in entry.gone)
         return not was_suppressed and all(at_ms is not None and at_ms <= self.old_ms for at_ms in left_ms)
 
     def _has_now(self, entry: FindingEntry, client: str) -> bool:

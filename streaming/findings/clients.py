@@ -12,7 +12,7 @@ from clientscope.fair_share import HeldEntry, beyond
 from clientscope.model.client_key import Tenant
 from clientscope.severities import SEVERITIES
 from streaming.findings import ordered
-from streaming.findings.inputs import JudgedPush, Settings, There
+from streaming.findings.inputs import JudgedPush, Settings
 from streaming.findings.liveness import Liveness, LivePushes
 from streaming.limits import Limit, Overflow
 
@@ -155,6 +155,7 @@ class PushedClients:
     """All of them.  Times are ms since the epoch, of Kafka's clock.
 
     Attributes:
+        liveness: open connections; presence: which of the clients are connected, by these.
         moved: called with a client's push and whether the client is connected, whenever that changes between two pushes of it.
     """
 
@@ -163,8 +164,8 @@ class PushedClients:
         self._applications_full = Overflow(APPLICATIONS)
         self.applications: dict[str, OneApplication] = {}
         self.moved: Callable[[JudgedPush, bool], None] = lambda push, is_live: None
-        self._liveness = liveness
-        self._presence = LivePushes(liveness, self._moved)
+        self.liveness = liveness
+        self.presence = LivePushes(liveness, self._moved)
         self._most = most
         self._of: dict[str, str] = {}
         self._alike: dict[tuple[Tenant, int], tuple[int, int]] = {}  # how many clients of a tenant have the same settings, and their size
@@ -196,7 +197,7 @@ class PushedClients:
         application.tenant = push.tenant
         application.newest_ms = max(application.newest_ms, push.appended_ms)
         self._of[client] = push.application
-        if self._presence.came(push, before):
+        if self.presence.came(push, before):
             application.live.add(push)
         return application, before
 
@@ -236,27 +237,7 @@ class PushedClients:
 
     def is_live(self, client: str) -> bool:
         """Whether a client is connected."""
-        return client in self._presence.live
-
-    def declared(self) -> Iterator[tuple[JudgedPush, JudgedPush]]:
-        """What connected clients have declared, each beside what was seen of its requests."""
-        return self._presence.declared()
-
-    def is_declared(self, push: JudgedPush) -> bool:
-        """Whether a client of these names and this type has said more of itself than this record."""
-        return self._presence.is_declared(push)
-
-    def heard(self) -> None:
-        """Connections were opened or closed."""
-        self._presence.heard()
-
-    def at(self, now_ms: int) -> None:
-        """Time passes."""
-        self._presence.at(now_ms)
-
-    def left_ms(self, there: There, push: JudgedPush | None = None) -> int | None:
-        """When a client that isn't connected closed its last connection; None where that isn't known."""
-        return self._liveness.left_ms(there, push)
+        return client in self.presence.live
 
     def live(self) -> dict[str, LiveClients]:
         """Of each application those of its clients that are connected; only of those that have any."""
@@ -283,7 +264,7 @@ class PushedClients:
         """Whether it is time to forget the client of a push."""
         if now_ms - push.appended_ms <= _FORGET_CLIENT_MS or self.is_live(push.client):
             return False
-        left_ms = self._liveness.left_ms(push.there, push)  # it pushes once, and connects again after its gateway has restarted
+        left_ms = self.liveness.left_ms(push.there, push)  # it pushes once, and connects again after its gateway has restarted
         return left_ms is None or now_ms - left_ms > _FORGET_CLIENT_MS
 
     def forget(self, now_ms: int) -> tuple[list[JudgedPush], list[OneApplication]]:
@@ -356,7 +337,7 @@ class PushedClients:
         for push in pushes:
             if self._of.pop(push.client, None) is not None:
                 self._lose(push)
-                self._presence.went(push)
+                self.presence.went(push)
 
     def _lose(self, push: JudgedPush) -> None:
         """It is its client's newest no more."""

@@ -25,7 +25,6 @@ from streaming.findings.book import Book
 from streaming.findings.clients import OneApplication, PushedClients
 from streaming.findings.fact_reports import COMPARED, INTERVAL_MS, REMEMBERED_MS, FactName, FactReports, Worst
 from streaming.findings.inputs import JudgedPush, Settings, There
-from streaming.findings.liveness import Liveness
 from streaming.findings.upgrades import RequestedVersions
 from streaming.limits import Overflow
 from udfs.kernels.applications import of_client
@@ -303,8 +302,8 @@ _EVERY_MS = 10_000
 class Comparisons:
     """Compares clients, and enters what it finds in the book."""
 
-    def __init__(self, clients: PushedClients, liveness: Liveness, book: Book, thresholds: Thresholds, reports: FactReports) -> None:
-        self._clients, self._liveness, self._book = clients, liveness, book
+    def __init__(self, clients: PushedClients, book: Book, thresholds: Thresholds, reports: FactReports) -> None:
+        self._clients, self._book = clients, book
         self._judges = fleet.Judges(thresholds)
         self._requested = RequestedVersions()
         self._changes: dict[str, fleet.Change] = {}
@@ -349,9 +348,9 @@ class Comparisons:
             (fleet.CHANGED, fleet.changed(self._changes, live, self._judges, now_ms)),
             (fleet.RARE, fleet.rare_values(live, self._judges)),
             (fleet.VERSION, fleet.old_versions(live, self._judges)),
-            (fleet.STORM, fleet.storms(self._closings(now_ms), self._liveness.open_of, live, self._judges, storms, now_ms)),
+            (fleet.STORM, fleet.storms(self._closings(now_ms), self._clients.liveness.open_of, live, self._judges, storms, now_ms)),
             (MEMBERS, shared_members(live, self._judges, now_ms)),
-            (fleet.CONTRADICTION, contradictions(self._clients.declared(), live, self._judges, contradicted, now_ms)),
+            (fleet.CONTRADICTION, contradictions(self._clients.presence.declared(), live, self._judges, contradicted, now_ms)),
         ):
             self._book.compared(rule.code, found)
         # What clients said before the job's start isn't known any more, and counts for an hour.
@@ -366,7 +365,7 @@ class Comparisons:
     def _closings(self, now_ms: int) -> dict[str, fleet.Closings]:
         """What each application closed."""
         found: dict[str, fleet.Closings] = {}
-        for (who, where), count in self._liveness.closed(now_ms).items():
+        for (who, where), count in self._clients.liveness.closed(now_ms).items():
             application = application_key(who[0], of_client(who[1]), None)
             closed = found.setdefault(application, fleet.Closings(Counter(), Counter()))
             closed.by[who] += count

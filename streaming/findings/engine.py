@@ -86,7 +86,7 @@ class FindingsEngine:
         self._unsearched = Overflow(SEARCHED_NAMES)
         self._conditions = conditions
         self.passed_over = PassedOver("the engine of findings", conditions)
-        self._comparisons = Comparisons(self.clients, self._liveness, self.book, thresholds, FactReports() if reports is None else reports)
+        self._comparisons = Comparisons(self.clients, self.book, thresholds, FactReports() if reports is None else reports)
         self._forgot_ms = self._newest_ms = 0
 
     def apply(self, inputs: Iterable[EngineInput], overtake: bool = False) -> None:
@@ -117,7 +117,7 @@ class FindingsEngine:
             if (full := overflow.condition(now_ms)) is not None:
                 self._condition(full)
         self._erase()
-        self.clients.at(now_ms)
+        self.clients.presence.at(now_ms)
         try:
             self._comparisons.at(now_ms)
         except Exception as error:
@@ -127,7 +127,7 @@ class FindingsEngine:
             since_ms = self._newest_ms - _FORGET_EVERY_MS
             self._tombstones = {key: at for key, at in self._tombstones.items() if at.appended_ms > since_ms}
             self._liveness.forget(now_ms)
-            self.clients.heard()
+            self.clients.presence.heard()
             self._forgotten(*self.clients.forget(now_ms), now_ms)
         return self.book.changes(now_ms)
 
@@ -138,7 +138,7 @@ class FindingsEngine:
         else may end with the next record; so may a gateway's loss.
         """
         self._report(without="OP001")
-        self.clients.at(now_ms)
+        self.clients.presence.at(now_ms)
         return self.book.early(now_ms)
 
     def written(self, changes: Changes, now_ms: int) -> None:
@@ -288,7 +288,7 @@ class FindingsEngine:
 
     def _waited(self, push: JudgedPush) -> None:
         application = self.clients.applications[push.application]
-        if self.clients.is_declared(push):
+        if self.clients.presence.is_declared(push):
             return
         if push.rank:
             self.book.pushed(application, push, push)
@@ -298,7 +298,7 @@ class FindingsEngine:
         record = event.record
         self._liveness.apply(event)
         self._comparisons.happened(event)
-        self.clients.heard()
+        self.clients.presence.heard()
         self.kept.happened(event)
         if record.kind == Kind.HEARTBEAT:
             subject = gateway_subject(record.cluster, record.broker, record.gateway)

@@ -10,7 +10,6 @@ configuration, other records of its names and type count as those of a client th
 
 from __future__ import annotations
 
-import heapq
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -416,7 +415,6 @@ class LivePushes:
         self._shifted: dict[SeenAs, None] = {}
         self._on: dict[GatewayKey, dict[int, ordered.Several]] = {}
         self._fresh: dict[str, JudgedPush] = {}
-        self._deadlines: list[tuple[int, str]] = []
         self._now_ms = 0
 
     def came(self, push: JudgedPush, before: JudgedPush | None) -> bool:
@@ -426,7 +424,6 @@ class LivePushes:
             self._without(before, before.there != push.there)
         if self._now_ms - push.appended_ms < GRACE_MS and not self._liveness.closed_lately(push):
             self._fresh[push.client] = push
-            heapq.heappush(self._deadlines, (push.appended_ms + GRACE_MS, push.client))
         numbers = self._on.setdefault(push.gateway_key, {})
         numbers[push.connection] = ordered.added(numbers.get(push.connection), push)
         key = _alike(push)
@@ -464,12 +461,9 @@ class LivePushes:
     def at(self, now_ms: int) -> None:
         """Advances the time; a clock that is set back lengthens no client's grace."""
         self._now_ms = max(self._now_ms, now_ms)
-        while self._deadlines and self._deadlines[0][0] <= self._now_ms:
-            _, client = heapq.heappop(self._deadlines)
-            push = self._fresh.get(client)
-            if push is not None and push.appended_ms + GRACE_MS <= self._now_ms:
-                del self._fresh[client]
-                self._look(push)
+        for push in [push for push in self._fresh.values() if push.appended_ms + GRACE_MS <= self._now_ms]:
+            del self._fresh[push.client]
+            self._look(push)
         self._settle()
 
     def declared(self) -> Iterator[tuple[JudgedPush, JudgedPush]]:

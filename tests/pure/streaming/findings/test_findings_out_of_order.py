@@ -202,7 +202,7 @@ def test_client_has_not_left_that_has_a_connection_which_was_read_late(fleet: Fl
     fleet.close(first, **names)
     fleet.now = NOW
     fleet.connect()
-    assert fleet.engine.clients.left_ms(whereabouts("c", *names.values())) is None
+    assert fleet.engine.clients.liveness.left_ms(whereabouts("c", *names.values())) is None
 
 
 def test_secret_that_was_overtaken_was_pushed(engine: FindingsEngine) -> None:
