@@ -52,8 +52,8 @@ from streaming.queries.registry import QUERIES, wanted
 from streaming.releases import installed, untested
 from streaming.session import session, submitted
 from streaming.spark import BatchReports, memory_bean, read_to, start_workers, unlogged_failures
-from streaming.status import JobStatus
-from streaming.supervision import Running, Supervisor, report_lost
+from streaming.status import job_status
+from streaming.supervision import Supervisor, report_lost
 from udfs.rules.registry import LIMITS
 
 log = logging.getLogger(__name__)
@@ -130,7 +130,7 @@ def _run(settings: StreamSettings, stop: StopRequest, opened: ExitStack) -> None
         return
     job = _made(JobContext(spark, settings, digest_key, rules.thresholds, policy, conditions, FactReports(), checkpoints), kafka)
     opened.callback(job.serve(settings.metrics_listen))
-    status = StatusWriter(kafka, "clientscope-stream", JobStatus(job.supervisor.watched, job.metrics).now)
+    status = StatusWriter(kafka, "clientscope-stream", partial(job_status, job.supervisor.watched, job.metrics, now_ms()))
     recorder = Recorder(kafka, settings.history_dir, max(1, min(60, int(settings.history_interval_seconds))))
     for each in (status, recorder):
         each.start()
@@ -211,7 +211,6 @@ class _Job:
             self._conditions,
             self.metrics,
             fatal.search,
-            self._report,
             settings.history_interval_seconds,
         )
         self._looked_s = time.monotonic()
@@ -268,10 +267,6 @@ class _Job:
         topic = PLANS[report.name].topics[0]
         if quarantined is not None and self._quality is not None and topic in SUITES:
             self._quality.batch(topic, report.numInputRows, sum(quarantined.asDict().values()))
-
-    def _report(self, name: str, running: Running) -> None:
-        """Takes in a query's progress, in its thread."""
-        running.measure(self.metrics)
 
     def stop(self, patience_s: float = _LAST_BATCHES_S) -> None:
         """Each query after its current batch, if that ends in time; a batch that is cut off is done again at the next start."""

@@ -231,7 +231,6 @@ class Supervisor:
         starts: how each query is started, by its name.
         live: queries whose results somebody waits for; the others write now and then.
         search: finds the record that kills a query's workers; see `streaming.fatal_records`.
-        report: called in a query's thread with its name and itself, every few seconds while it runs.
         look_s: seconds between two looks at a query, and before a query that failed is first started again.
 
     Attributes:
@@ -246,13 +245,12 @@ class Supervisor:
         conditions: Conditions,
         metrics: JobMetrics,
         search: Callable[[str], bool],
-        report: Callable[[str, Running], None],
         history_interval_s: float,
         look_s: float = 1.0,
     ) -> None:
         self._look_s = look_s
         self._live = live
-        self._checkpoints, self._conditions, self._metrics, self._report = checkpoints, conditions, metrics, report
+        self._checkpoints, self._conditions, self._metrics = checkpoints, conditions, metrics
         self._stopping = threading.Event()
         self.watched = [self._watched(name, start, search, history_interval_s) for name, start in starts.items()]
         self._topics = checkpoints.watch(starts, self.refused, self.hurry)
@@ -337,7 +335,7 @@ class Supervisor:
         report = last_report(running.query)
         if report is not None:
             self._metrics.progressed(name, report)
-        self._report(name, running)
+        running.measure(self._metrics)
 
     def _is_parked(self, query: str, parked: bool, failure: Failure) -> None:
         message = f"Query {query} is parked and retried, since {failure.kind}: {failure.hint}." if parked else ""

@@ -41,7 +41,7 @@ class Job:
         )  # fmt: skip
         self.supervisor = Supervisor(
             {name: self.starts(name) for name in self.queries}, ("live",), self.checkpoints, self.conditions,
-            self.metrics, lambda query: False, lambda name, running: None, 60.0, look_s=0.02,
+            self.metrics, lambda query: False, 60.0, look_s=0.02,
         )  # fmt: skip
 
     def starts(self, name: str) -> Callable[[], Any]:
