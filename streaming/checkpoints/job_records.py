@@ -46,20 +46,20 @@ def by_partition(offsets: OffsetsByTopic) -> Offsets:
 
 @record
 class JobRecord:
-    """Any record of the topic."""
+    """Any record of the topic.
+
+    Attributes:
+        named_by: the fields that say what it is of, among those of its kind.
+    """
 
     kind: ClassVar[str]
+    named_by: ClassVar[tuple[str, ...]] = ()
     version: Version = 1
-
-    @property
-    def place(self) -> tuple[str | int, ...]:
-        """What it is of, among those of its kind."""
-        raise NotImplementedError
 
     @property
     def key(self) -> str:
         """Its key."""
-        return json.dumps([self.kind, *self.place], separators=(",", ":"))
+        return json.dumps([self.kind, *(getattr(self, name) for name in self.named_by)], separators=(",", ":"))
 
 
 @record
@@ -78,10 +78,6 @@ class JobOwner(JobRecord):
     started_ms: ShownMs
     running: bool
 
-    @property
-    def place(self) -> tuple[str | int, ...]:
-        return ()
-
 
 @record
 class QueryStart(JobRecord):
@@ -96,6 +92,7 @@ class QueryStart(JobRecord):
     """
 
     kind: ClassVar[str] = "start"
+    named_by: ClassVar[tuple[str, ...]] = ("query",)
     query: str
     checkpoint: Annotated[str, Field(pattern=r"^[0-9A-Za-z-]{1,64}$")]
     topic_ids: dict[str, str | None]
@@ -103,10 +100,6 @@ class QueryStart(JobRecord):
     lost: OffsetsByTopic = field(default_factory=dict)
     reason: ShownName
     at_ms: ShownMs
-
-    @property
-    def place(self) -> tuple[str | int, ...]:
-        return (self.query,)
 
 
 def new_start(
@@ -139,16 +132,13 @@ class QueryProgress(JobRecord):
     """
 
     kind: ClassVar[str] = "progress"
+    named_by: ClassVar[tuple[str, ...]] = ("query",)
     query: str
     checkpoint: str
     position: OffsetsByTopic
     clientscope_version: ShownName
     spark_version: ShownName
     at_ms: ShownMs
-
-    @property
-    def place(self) -> tuple[str | int, ...]:
-        return (self.query,)
 
 
 @record
@@ -166,10 +156,6 @@ class VerdictsBegin(JobRecord):
     topic_ids: dict[str, str | None]
     begin: dict[Id32, Id64]
 
-    @property
-    def place(self) -> tuple[str | int, ...]:
-        return ()
-
 
 @record
 class SkippedRecord(JobRecord):
@@ -181,15 +167,12 @@ class SkippedRecord(JobRecord):
     """
 
     kind: ClassVar[str] = "skipped"
+    named_by: ClassVar[tuple[str, ...]] = ("topic", "partition", "offset")
     topic: str
     partition: Id32
     offset: Id64
     timestamp_ms: Ms
     found_ms: ShownMs = 0
-
-    @property
-    def place(self) -> tuple[str | int, ...]:
-        return self.topic, self.partition, self.offset
 
 
 @record
@@ -202,13 +185,10 @@ class ClientsSeen(JobRecord):
     """
 
     kind: ClassVar[str] = "seen"
+    named_by: ClassVar[tuple[str, ...]] = ("shard",)
     shard: Id32
     written_ms: ShownMs
     times: dict[str, Ms]
-
-    @property
-    def place(self) -> tuple[str | int, ...]:
-        return (self.shard,)
 
 
 _KINDS: Mapping[str, type[JobRecord]] = {
