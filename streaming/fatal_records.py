@@ -14,7 +14,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
-from typing import NamedTuple
 
 from kafka import TopicPartition
 from py4j.protocol import Py4JJavaError
@@ -50,16 +49,6 @@ _HOUR_MS = 3_600_000
 _LONGEST_S = 120.0
 
 
-class FatalRecord(NamedTuple):
-    """A record that a worker dies of."""
-
-    topic: str
-    partition: int
-    offset: int
-    timestamp_ms: int
-    value: bytes
-
-
 class FatalRecords:
     """Searches the batch that a query failed at; from any thread, one search at a time.
 
@@ -93,11 +82,12 @@ class FatalRecords:
             known = list(self._checkpoints.topic.read().skipped.values())
             found_ms = now_ms()
             recent = sum(place.found_ms > found_ms - _HOUR_MS for place in known)
-            found: list[FatalRecord] = []
+            found: dict[SkippedRecord, bytes] = {}
             try:
-                for record in self._fatal(self._steps[query], self._checkpoints.next_records(query, LIVE.most), known):
-                    log.error("%s, partition %d, offset %d kills its decoder; it is quarantined", *record[:3])
-                    found.append(record)
+                for record, value in self._fatal(self._steps[query], self._checkpoints.next_records(query, LIVE.most), known, found_ms):
+                    place = record.topic, record.partition, record.offset
+                    log.error("%s, partition %d, offset %d kills its decoder; it is quarantined", *place)
+                    found[record] = value
                     if recent + len(found) > MOST_PER_HOUR:
                         raise ClientscopeError(
                             f"query {query}: {recent + len(found)} records within an hour killed the process that decoded them",
@@ -110,24 +100,27 @@ class FatalRecords:
             if not found:
                 return False
             self._quarantine(found)
-            self._checkpoints.topic.write(*(_skipped(record, found_ms) for record in found))
-            self._report(found[0].topic, len(found))
+            self._checkpoints.topic.write(*found)
+            self._report(next(iter(found)).topic, len(found))
         return True
 
-    def _fatal(self, step: Step, ranges: Ranges, known: list[SkippedRecord]) -> Iterator[FatalRecord]:
+    def _fatal(self, step: Step, ranges: Ranges, known: list[SkippedRecord], found_ms: int) -> Iterator[tuple[SkippedRecord, bytes]]:
+        """Those that a worker dies of, each with its value."""
+
         def records(chosen: Ranges) -> DataFrame:
             return between(self._spark, self._kafka, chosen, known)
 
         for place in fatal_offsets(ranges, lambda chosen: _kills(step(records(chosen))), time.monotonic() + _LONGEST_S):
             rows = records(place).select("topic", "partition", "offset", F.unix_millis("timestamp"), "value").collect()
-            # A tombstone kills by its key.
-            yield from (FatalRecord(row[0], row[1], row[2], row[3], bytes(row[4] or b"")) for row in rows)
+            for topic, partition, offset, timestamp_ms, value in rows:
+                record = SkippedRecord(topic=topic, partition=partition, offset=offset, timestamp_ms=timestamp_ms, found_ms=found_ms)
+                yield record, bytes(value or b"")  # a tombstone kills by its key
 
-    def _quarantine(self, found: list[FatalRecord]) -> None:
+    def _quarantine(self, found: Mapping[SkippedRecord, bytes]) -> None:
         """Quarantines records as the history queries do: under a key that is the same if this is interrupted and repeated."""
         records: dict[str, bytes | None] = {}
-        for record in found:
-            key = json.dumps(record[:3], separators=(",", ":"))
+        for record, value in found.items():
+            key = json.dumps((record.topic, record.partition, record.offset), separators=(",", ":"))
             records[key] = encode(
                 QuarantineRecord(
                     version=1,
@@ -136,8 +129,8 @@ class FatalRecords:
                     offset=record.offset,
                     timestamp_ms=record.timestamp_ms,
                     reason=CRASHED,
-                    length=len(record.value),
-                    digest=digest(record.value, self._digest_key),
+                    length=len(value),
+                    digest=digest(value, self._digest_key),
                 )
             )
         with closing(TopicWriter(self._kafka, QUARANTINE)) as writer:
@@ -193,9 +186,3 @@ def _kills(rows: DataFrame) -> bool:
             raise
         return True
     return False
-
-
-def _skipped(record: FatalRecord, found_ms: int) -> SkippedRecord:
-    return SkippedRecord(
-        topic=record.topic, partition=record.partition, offset=record.offset, timestamp_ms=record.timestamp_ms, found_ms=found_ms
-    )
