@@ -108,6 +108,9 @@ class Owner:
     team: ShownName
     contact: ShownName
 
+    def __str__(self) -> str:
+        return f"{self.team} ({self.contact})"
+
 
 @record
 class Suppressed:

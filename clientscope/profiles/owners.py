@@ -21,9 +21,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from clientscope.model.fields import clean
 from clientscope.model.finding import Owner
 from clientscope.profiles.client_patterns import ClientPattern, FilePatterns, PatternSubject
 from clientscope.profiles.toml_tables import TomlFile
@@ -50,9 +52,12 @@ class Owners:
 NO_OWNERS = Owners()
 
 
+_Text = Annotated[str, Field(min_length=1), AfterValidator(clean)]
+
+
 class _Entry(FilePatterns):
-    team: str = Field(min_length=1)
-    contact: str = Field(min_length=1)
+    team: _Text
+    contact: _Text
 
 
 class _File(BaseModel):

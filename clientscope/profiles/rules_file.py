@@ -28,10 +28,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from clientscope.errors import SettingsError
+from clientscope.model.fields import sentence
 from clientscope.profiles.client_patterns import ClientPattern, ClientPatterns, FilePatterns
 from clientscope.profiles.suppressions import Suppression
 from clientscope.profiles.thresholds import APACHE, BUILT_IN, Profile, ProfileChoice, Thresholds
@@ -68,7 +70,7 @@ class _Assignment(ClientPatterns):
 
 class _Suppression(FilePatterns):
     code: str
-    reason: str = Field(min_length=1)
+    reason: Annotated[str, Field(min_length=1), AfterValidator(sentence)]
     until: date
 
 

@@ -92,7 +92,7 @@ def judged(
         client,
         verdict,
         application or "without client.id",
-        f"{owner.team} ({owner.contact})" if owner else "",
+        str(owner or ""),
         past,
         text(last_old_ms(used, asked.target)),
         text(last_ms),

@@ -237,9 +237,8 @@ def _cells(finding: Finding, now_ms: int, wide: bool) -> list[Text]:
     ]
     end = [plain(finding.fingerprint[:SHOWN_DIGITS])]
     if wide:
-        owner = f"{finding.owner.team} ({finding.owner.contact})" if finding.owner else "–"
         times = [plain(time_of(ms)) for ms in (finding.first_seen_ms, finding.last_seen_ms)]
-        return [*start, plain(owner), plain(unmarked(finding.message)), *times, *end]
+        return [*start, plain(str(finding.owner or "–")), plain(unmarked(finding.message)), *times, *end]
     return [*start, plain(unmarked(finding.message)), plain(age((now_ms - finding.opened_ms) / 1000)), *end]
 
 
@@ -279,7 +278,7 @@ def _pairs(finding: Finding, now_ms: int) -> Iterable[tuple[str, str]]:
         yield "decision", f"{decided.resolution}{until}, by {decided.by} at {time_of(decided.at_ms)}: {decided.why}"
     yield "about", _KINDS[finding.kind]
     yield ("subject", finding.subject) if finding.subject else ("application", application(finding.application))
-    yield "owner", f"{finding.owner.team}, {finding.owner.contact}" if finding.owner else "–"
+    yield "owner", str(finding.owner or "–")
     if (reach := finding.reach) is not None:
         yield "redacted at", ", ".join(reach.redacted_at) or "no gateway"
         yield "written to", ", ".join(reach.written_to) or "no topic"

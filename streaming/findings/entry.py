@@ -41,7 +41,6 @@ from clientscope.model.finding import (
     Finding,
     Kind,
     LeakPlace,
-    Owner,
     Reach,
     State,
     Suppressed,
@@ -118,7 +117,7 @@ def record_of(entry: FindingEntry, state: State, holders: Holders, suppression: 
         ended_ms=standing.ended_ms or None,
         reopened=standing.reopened,
         evidence=tuple(clean(sentence, SENTENCE_LENGTH) for sentence in entry.evidence),
-        owner=Owner(team=clean(owner.team), contact=clean(owner.contact)) if owner else None,
+        owner=owner,
         suppressed=_suppressed(suppression),
         decided=_decided(entry) if state == "closed" else None,
         alert=standing.alert,
@@ -203,7 +202,7 @@ def _decided(entry: FindingEntry) -> Decided | None:
 
 
 def _suppressed(by: Suppression | None) -> Suppressed | None:
-    return Suppressed(reason=clean(by.reason, SENTENCE_LENGTH), until=by.until, where=clean(by.where)) if by else None
+    return Suppressed(reason=by.reason, until=by.until, where=clean(by.where)) if by else None
 
 
 QUIET_MS = 10 * 60_000

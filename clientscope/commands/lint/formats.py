@@ -118,7 +118,7 @@ def _block(finding: FileFinding, colour: bool) -> Iterator[str]:
             yield from _wrapped(f"   = {section.lower()}: {text.replace('``', '`')}")
     yield f"   = see: {finding.rule.link}"
     if finding.owner:
-        yield f"   = owner: {plain(finding.owner.team)} ({plain(finding.owner.contact)})"
+        yield f"   = owner: {finding.owner}"
 
 
 def _wrapped(paragraph: str) -> list[str]:
@@ -148,7 +148,7 @@ def _about(file: FileReport) -> Iterator[str]:
         yield f"note: {path}:{line}: {note}"
     for finding, suppression in file.suppressed:
         until = "" if suppression.until == ENDLESS else f"until {suppression.until} "
-        by = f"{until}by {plain(suppression.where)}: {plain(suppression.reason)}"
+        by = f"{until}by {plain(suppression.where)}: {suppression.reason}"
         yield f"note: {path}:{finding.line}: {finding.rule.code} is suppressed {by}"
     if file.skipped:
         yield _skipped(file)

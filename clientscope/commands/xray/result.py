@@ -35,7 +35,6 @@ from clientscope.errors import SettingsError
 from clientscope.logs import files
 from clientscope.logs.events import EventKind
 from clientscope.model.client import Client
-from clientscope.model.finding import Owner
 from clientscope.profiles import owners
 from clientscope.profiles.client_patterns import PatternSubject
 from clientscope.profiles.owners import Owners
@@ -195,11 +194,6 @@ def _client_shown(key: Client) -> Client:
         software_name=client_name(key.software_name, "software_name"),
         software_version=client_name(key.software_version, "software_version"),
     )
-
-
-def owner_shown(owner: Owner | None) -> str:
-    """An owner's team and contact; empty for none."""
-    return f"{plain(owner.team)} ({plain(owner.contact)})" if owner else ""
 
 
 def _judge(key: Client, client: ClientRequests, asked: UpgradeQuestion) -> JudgedClient:
@@ -417,7 +411,7 @@ def _affected(configuration: ShownConfiguration, finding: FileFinding) -> Affect
         configuration.software or f"line {finding.line}",
         settings,
         0,
-        owner_shown(finding.owner),
+        str(finding.owner or ""),
     )
 
 
