@@ -62,7 +62,6 @@ _GAUGES = {
     "lag_records": ("Records that the query had not read yet at its last report.", _PARTITION),
     "lag_seconds": ("Time since the query last reached the partition's end; 0 at the end.", _PARTITION),
     "state_rows": ("Series and gateways that the engine of gauges keeps.", ("query",)),
-    "state_bytes": ("Memory of these.", ("query",)),
     "findings_kept": (
         "Entries in the tables of the engine of findings: clients, applications, open connections, findings; ranges of closed connections.",
         ("what",),

@@ -93,13 +93,11 @@ class GaugesPublisher:
             self._publish({})
 
     def measure(self, metrics: JobMetrics) -> None:
-        """Rows and bytes of the state."""
+        """Rows of the state."""
         with self._lock:
             for topic, number in self._passed_over.take().items():
                 metrics.quarantined(topic, PASSED_OVER, number)
-            rows, size_bytes = self._gauges.size()
-            metrics.set("state_rows", rows, "live")
-            metrics.set("state_bytes", size_bytes, "live")
+            metrics.set("state_rows", self._gauges.size(), "live")
             metrics.set("silence_paused", self._clock.waits(time.monotonic()))
             metrics.limits(self._gauges.limits)
             for overflow in self._gauges.limits:

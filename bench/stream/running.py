@@ -142,11 +142,11 @@ class Running(Installation):
             next(s.value for s in self.metrics() if s.name == f"{_METRICS}jvm_memory_bytes" and s.labels["area"] == area)
             for area in ("heap", "nonheap")
         )
-        state = sum(s.value for s in self.metrics() if s.name == f"{_METRICS}state_bytes")
+        state = sum(s.value for s in self.metrics() if s.name == f"{_METRICS}state_rows")
         return {
             "heap in use, MB": heap / 1e6,
             "other memory of the JVM's, MB": other / 1e6,
-            "state, MB": state / 1e6,
+            "series and gateways": state,
             "all processes, MB (PSS)": pss_bytes(pids[0]) / 1e6,
             "open files": sum(map(open_files, pids)),
             "files of checkpoints": sum(path.is_file() for path in (self._folder / "checkpoints").rglob("*")),

@@ -43,7 +43,6 @@ SEARCHED_NAMES = Limit(
     does="looks up",
 )
 _FORGET_EVERY_MS = 5 * 60_000
-_MOST_ERASED = 100_000
 _EVER = 2**63
 
 
@@ -245,8 +244,6 @@ class FindingsEngine:
         # Where Kafka's time went back, what is erased has a later time than its tombstone.
         erased_ms = now_ms if pushed_since else max(now_ms, self.kept.pushed_ms(key))
         self._erased[key] = max(erased_ms, self._erased.get(key, 0))
-        if len(self._erased) >= _MOST_ERASED:
-            self._erase()
         # Where the topic has got partitions, an earlier push of this client may be still to come.
         if (earlier := self._tombstones.get(key)) is None or tombstone.is_after(earlier):
             self._tombstones[key] = tombstone

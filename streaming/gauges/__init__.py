@@ -160,7 +160,6 @@ class Gauges:
     def _gateway(self, process: GatewayProcess[None]) -> GatewaySeries:
         return GatewaySeries(self._presence, process, lambda: self._series_full.exceeded(gateway_subject(*process.key)[:200]))
 
-    def size(self) -> tuple[int, int]:
-        """Rows of the state, and the bytes that its series take."""
-        gateways = self._gateways.values()
-        return sum(len(gateway.series) + 1 for gateway in gateways), sum(gateway.series.size_bytes for gateway in gateways)
+    def size(self) -> int:
+        """Rows of the state."""
+        return sum(len(gateway.series) + 1 for gateway in self._gateways.values())

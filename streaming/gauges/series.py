@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import NamedTuple
 
-from clientscope.model.series import MOST_BYTES, MOST_SERIES, series_bytes
+from clientscope.model.series import MOST_SERIES
 
 
 class KnownCount(NamedTuple):
@@ -26,8 +26,8 @@ class KnownCount(NamedTuple):
 class SeriesTable:
     """Series by the key that ``model.series.series_key`` makes.
 
-    A gateway reports at most `MOST_SERIES` in `MOST_BYTES`, and the rest as one. Those that it has forgotten since its last heartbeat
-    are still here beside new ones, so there is room for twice as many.
+    A gateway reports at most `MOST_SERIES`, and the rest as one. Those that it has forgotten since its last heartbeat are still here beside
+    new ones, so there is room for twice as many.
 
     Attributes:
         floor: the sequence at which the newest whole heartbeat began; older records are void.
@@ -36,21 +36,15 @@ class SeriesTable:
     def __init__(self) -> None:
         self.floor = 0
         self._counts: dict[bytes, KnownCount] = {}
-        self._bytes = 0
         self._dirty: set[bytes] = set()
         self._removed: set[bytes] = set()
 
     def __len__(self) -> int:
         return len(self._counts)
 
-    @property
-    def size_bytes(self) -> int:
-        """What it takes, by ``model.series.series_bytes``."""
-        return self._bytes
-
     def load(self, key: bytes, count: KnownCount) -> None:
         """Takes in what was published before this process started."""
-        self._set(key, count._replace(published=True))
+        self._counts[key] = count._replace(published=True)
 
     def merge(self, key: bytes, count: KnownCount) -> bool:
         """Takes in a count, in any order, any number of times.  Returns False where there is no room for its series."""
@@ -63,9 +57,9 @@ class SeriesTable:
             return True
         if count.sequence < self.floor:
             return True
-        if len(self._counts) >= 2 * MOST_SERIES or self._bytes + series_bytes(key) > 2 * MOST_BYTES:
+        if len(self._counts) >= 2 * MOST_SERIES:
             return False
-        self._set(key, count)
+        self._counts[key] = count
         if count.connections:
             self._dirty.add(key)
         return True
@@ -81,7 +75,10 @@ class SeriesTable:
         self.floor = first
         for key, count in list(self._counts.items()):
             if count.sequence < first or (count.connections == 0 and count.sequence < end):
-                self._remove(key, count)
+                del self._counts[key]
+                self._dirty.discard(key)
+                if count.published:
+                    self._removed.add(key)
 
     def changes(self) -> dict[bytes, KnownCount | None]:
         """The records that the topic still needs, None for a tombstone; they then count as written."""
@@ -92,7 +89,7 @@ class SeriesTable:
                 changes[key] = count
             elif count.published:
                 changes[key] = None
-            self._set(key, count._replace(published=count.connections > 0))
+            self._counts[key] = count._replace(published=count.connections > 0)
         self._removed.clear()
         self._dirty.clear()
         return changes
@@ -104,21 +101,9 @@ class SeriesTable:
         for key, count in self._counts.items():
             if count.published:
                 published.append(key)
-                self._set(key, count._replace(published=False))
+                self._counts[key] = count._replace(published=False)
         self._dirty = set(self._counts)
         return published
-
-    def _set(self, key: bytes, count: KnownCount) -> None:
-        if key not in self._counts:
-            self._bytes += series_bytes(key)
-        self._counts[key] = count
-
-    def _remove(self, key: bytes, count: KnownCount) -> None:
-        del self._counts[key]
-        self._bytes -= series_bytes(key)
-        self._dirty.discard(key)
-        if count.published:
-            self._removed.add(key)
 
 
 def names(key: bytes) -> tuple[str, str, str]:
