@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from clientscope.model.client import NO_APPLICATION, Application, Client
-from clientscope.model.decision import Resolution
+from clientscope.model.decision import Decision
 from clientscope.model.fields import Count, Sentence, ShownMs, ShownName, Version, record
 from clientscope.model.setting import ShownSetting
 from clientscope.risks import RISKS, Risk
@@ -122,17 +122,6 @@ class Suppressed:
 
 
 @record
-class Decided:
-    """The decision that closed it."""
-
-    resolution: Resolution
-    by: ShownName
-    why: Sentence
-    at_ms: ShownMs
-    until: date | None = None
-
-
-@record
 class Finding:
     """One problem of one application, or one leaked secret.  Times are ms since the epoch; times of pushes are Kafka's.
 
@@ -150,6 +139,7 @@ class Finding:
         opened_ms: when it was last opened; ended_ms: when it then ended; None while it is open.
         reopened: how often it came back.
         evidence: sentences about what else is known (a digest that changed, say), oldest first.
+        decided: the decision that closed it.
         alert: None if no notification was due yet.
         revision: counts the records written of it.
     """
@@ -183,7 +173,7 @@ class Finding:
     evidence: Annotated[tuple[Sentence, ...], Field(max_length=100)] = ()
     owner: Owner | None = None
     suppressed: Suppressed | None = None
-    decided: Decided | None = None
+    decided: Decision | None = None
     alert: Alert | None = None
     revision: Count = 0
 

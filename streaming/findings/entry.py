@@ -37,7 +37,6 @@ from clientscope.model.finding import (
     MOST_SETTINGS,
     AffectedClient,
     Alert,
-    Decided,
     Finding,
     Kind,
     LeakPlace,
@@ -119,7 +118,7 @@ def record_of(entry: FindingEntry, state: State, holders: Holders, suppression: 
         evidence=tuple(clean(sentence, SENTENCE_LENGTH) for sentence in entry.evidence),
         owner=owner,
         suppressed=_suppressed(suppression),
-        decided=_decided(entry) if state == "closed" else None,
+        decided=entry.decision if state == "closed" else None,
         alert=standing.alert,
         revision=entry.published.revision + 1 if entry.published else 0,
     )
@@ -192,13 +191,6 @@ def _places(entry: FindingEntry, counts: Mapping[Place, int]) -> tuple[LeakPlace
         )
         for key in order[:MOST_PLACES]
     )
-
-
-def _decided(entry: FindingEntry) -> Decided | None:
-    made = entry.decision
-    if made is None:
-        return None
-    return Decided(resolution=made.resolution, by=made.by, why=made.why, at_ms=made.at_ms, until=made.until)
 
 
 def _suppressed(by: Suppression | None) -> Suppressed | None:

@@ -19,7 +19,7 @@ from page_server import PageServer, serving
 from playwright.sync_api import Page, expect
 
 from clientscope.clock import now_ms
-from clientscope.model.finding import Decided
+from clientscope.model.decision import Decision
 
 REASON, UNTIL = re.compile("^Why"), re.compile("^Until")
 FIELDS = "main :is(input:not([type=radio], [type=checkbox]), textarea)"
@@ -90,7 +90,8 @@ def test_keeps_form_when_finding_is_decided_elsewhere(server: PageServer, opens:
     page.get_by_label(REASON).fill("known")
     finding = server.state.finding(fingerprint)
     assert finding is not None
-    decided = Decided(resolution="accepted", by="anna", why="also known", at_ms=now_ms(), until=datetime.now(UTC).date())
+    today = datetime.now(UTC).date()
+    decided = Decision(fingerprint=fingerprint, resolution="accepted", by="anna", why="also known", at_ms=now_ms(), until=today)
     server.apply([server.fleet.finding(replace(finding, state="closed", decided=decided))])
     shows(page, ".since", "closed")
     shows(page, ".decide", "Meanwhile this finding was closed")

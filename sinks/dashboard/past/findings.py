@@ -73,7 +73,13 @@ def _finding(row: dict[str, Any]) -> Finding:
     """The finding of a row, as far as the table has it; the job has redacted and bounded it, but others may write such rows."""
     recorded_ms, end_ms = (_ms(row[name]) for name in ("recorded", "ended"))
     of = {"principal": row["principal"], "client_id": row["client_id"] and shown(row["client_id"]), "group": row["group"]}
-    decided = {"resolution": row["decided_as"], "by": row["decided_by"] or "", "why": "", "at_ms": recorded_ms}
+    decided = {
+        "fingerprint": row["fingerprint"],
+        "resolution": row["decided_as"],
+        "by": row["decided_by"] or "",
+        "why": "",
+        "at_ms": recorded_ms,
+    }
     return adapter(Finding).validate_python(
         {
             **{name: value for name, value in row.items() if name not in ("owner", "ended")},

@@ -19,8 +19,8 @@ from served_page import serving
 
 from clientscope.digest import DigestKey
 from clientscope.local.process import free_port
-from clientscope.model.decision import Resolution
-from clientscope.model.finding import AffectedClient, Decided, Finding, LeakPlace
+from clientscope.model.decision import Decision, Resolution
+from clientscope.model.finding import AffectedClient, Finding, LeakPlace
 from clientscope.model.setting import Redaction, Setting
 from sinks.dashboard.state.known import TopicRecord
 
@@ -41,7 +41,7 @@ def client(name: str, disconnected_ms: int | None = None) -> AffectedClient:
 
 def records() -> Iterator[TopicRecord]:
     rotated: Resolution = "rotated"
-    decided = Decided(resolution=rotated, by="ann", why="new since Monday", at_ms=NOW_MS)
+    decided = Decision(fingerprint="f", resolution=rotated, by="ann", why="new since Monday", at_ms=NOW_MS)
     places = [LeakPlace(application=ORDERS, key=HOSTILE, clients=0, last_seen_ms=NOW_MS)]
     for finding in (
         holding(1, IN_USE, clients=[client("orders-1"), client(HOSTILE, NOW_MS - 3_600_000)], client_count=5),

@@ -15,7 +15,8 @@ from made_findings import DAY_MS, NOW_MS, leak, made, resolved
 
 from clientscope.commands.parser import parser
 from clientscope.model.client import Application
-from clientscope.model.finding import AffectedClient, Alert, Decided, Finding, Owner, Suppressed
+from clientscope.model.decision import Decision
+from clientscope.model.finding import AffectedClient, Alert, Finding, Owner, Suppressed
 from sinks.alerts import alertmanager, webhook
 from sinks.alerts.alertmanager import Alerts
 from sinks.alerts.message import MOST_BODY, Texts, inert
@@ -51,7 +52,7 @@ MESSAGES: dict[str, tuple[list[Finding], str]] = {
     "reopened": ([made(alert=Alert(number=2, why="reopened", at_ms=NOW_MS))], "firing"),
     "a leak that is no longer pushed": ([leak(state="stopped")], "firing"),
     "resolved": ([resolved()], "ended"),
-    "closed": ([made(state="closed", decided=Decided(resolution="accepted", by="ann", why="x", at_ms=1))], "ended"),
+    "closed": ([made(state="closed", decided=Decision(fingerprint="f", resolution="accepted", by="ann", why="x", at_ms=1))], "ended"),
     "suppressed": ([made(suppressed=Suppressed(reason="x", until="2027-01-01", where="f:1"))], "ended"),
 }
 

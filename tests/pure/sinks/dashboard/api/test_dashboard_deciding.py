@@ -40,7 +40,7 @@ def topic() -> Topic:
 
 
 def client(topic: Topic | None) -> TestClient:
-    decided = {"resolution": "accepted", "by": "bob", "why": "w", "at_ms": 1, "until": UNTIL}
+    decided = {"fingerprint": CLOSED, "resolution": "accepted", "by": "bob", "why": "w", "at_ms": 1, "until": UNTIL}
     state = live(found(1, kind="leak", code="SK001"), found(2, use_instead="acks=all"), found(3, state="closed", decided=decided))
     access = Access(anyone=Visitor("alice", "admin"))
     return browser(state, access=access, deciding=Deciding(topic))
