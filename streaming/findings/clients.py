@@ -107,21 +107,6 @@ _FORGET_CLIENT_MS = 60 * 60_000
 """A client is forgotten so long after it has left, or after its push where that isn't known; its application isn't."""
 
 
-@dataclass(frozen=True)
-class PushStart:
-    """A configuration that an application started with and had not had lately; ``client`` is the one that did.
-
-    Attributes:
-        rank: `JudgedPush.rank`.
-    """
-
-    appended_ms: int
-    settings: Settings
-    client: str
-    ordered_ms: int
-    rank: int
-
-
 @dataclass
 class OneApplication:
     """One application.
@@ -130,7 +115,7 @@ class OneApplication:
         key: `clientscope.findings.fingerprints.application_key`.
         clients: those that are remembered.
         live: those of them that are connected.
-        starts: its last different configurations, the newest last.
+        starts: of each of its last different configurations the push of the client that started with it first, the newest last.
         findings: fingerprint of what was ever found of it → the keys of the settings that it was found under.
         newest_ms: when it last pushed.
         tenant: of the client that pushed last.
@@ -139,7 +124,7 @@ class OneApplication:
     key: str
     clients: dict[str, JudgedPush] = field(default_factory=dict)
     live: LiveClients = field(default_factory=LiveClients)
-    starts: list[PushStart] = field(default_factory=list)
+    starts: list[JudgedPush] = field(default_factory=list)
     findings: dict[str, tuple[str, ...]] = field(default_factory=dict)
     newest_ms: int = 0
     tenant: Tenant = ""
@@ -201,7 +186,7 @@ class PushedClients:
             application.live.add(push)
         return application, before
 
-    def started(self, application: OneApplication, push: JudgedPush) -> tuple[PushStart, PushStart] | None:
+    def started(self, application: OneApplication, push: JudgedPush) -> tuple[JudgedPush, JudgedPush] | None:
         """Notes the configuration that a client starts with; returns the application's last change if this start is part of a new one.
 
         The order in which starts are read doesn't matter.
@@ -212,9 +197,7 @@ class PushedClients:
             if known.ordered_ms <= push.ordered_ms:
                 return None
             starts.remove(known)
-        insort(
-            starts, PushStart(push.appended_ms, push.settings, push.client, push.ordered_ms, push.rank), key=lambda start: start.ordered_ms
-        )
+        insort(starts, push, key=lambda start: start.ordered_ms)
         del starts[:-MOST_STARTS]
         # A producer and a consumer may share a client.id: who pushes other keys is another client. What was seen of requests is never
         # compared with what a client says.
@@ -229,11 +212,14 @@ class PushedClients:
         """Forgets the configurations that a client started its application with, unless another client has the same."""
         if (known := self.applications.get(application)) is None:
             return
-        for place, start in reversed(list(enumerate(known.starts))):
-            if start.client == client:
-                others = (push.client for push in known.clients.values() if push.client != client and push.settings == start.settings)
-                other = next(others, None)
-                known.starts[place : place + 1] = [] if other is None else [replace(start, client=other)]
+        starts = []
+        for start in known.starts:
+            alike = (push for push in known.clients.values() if push.client != client and push.settings == start.settings)
+            if start.client != client:
+                starts.append(start)
+            elif other := next(alike, None):
+                starts.append(replace(other, appended_ms=start.appended_ms, ordered_ms=start.ordered_ms))
+        known.starts = starts
 
     def is_live(self, client: str) -> bool:
         """Whether a client is connected."""

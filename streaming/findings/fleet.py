@@ -19,8 +19,8 @@ from clientscope.model.result import Compared
 from clientscope.model.setting import Redaction, Setting
 from clientscope.profiles import Thresholds
 from clientscope.severities import SEVERITIES
-from streaming.findings.clients import LiveClients, PushStart, Variant
-from streaming.findings.inputs import Settings
+from streaming.findings.clients import LiveClients, Variant
+from streaming.findings.inputs import JudgedPush, Settings
 from streaming.findings.liveness import ClosedAt, Who
 from streaming.findings.problems import Problem
 from udfs.rules.engine.rule import FIRED, HIGH, MEDIUM, Rule
@@ -61,8 +61,8 @@ class Found(NamedTuple):
 class Change(NamedTuple):
     """An application's last start with another configuration."""
 
-    before: PushStart
-    now: PushStart
+    before: JudgedPush
+    now: JudgedPush
 
 
 class Closings(NamedTuple):
