@@ -22,7 +22,6 @@ from clientscope.commands.xray.inventory import Inventory, LogRead, LogReader, L
 from clientscope.commands.xray.raised import (
     Connect,
     InUseError,
-    Raised,
     Watchdog,
     journal_of,
     raise_again,
@@ -163,11 +162,11 @@ def _refuse_info(given: str, versions: Iterable[str]) -> None:
 def _restore_what_others_left(cluster_id: str, brokers: Sequence[int], connect: Connect) -> None:
     for broker in brokers:
         try:
-            found: Raised | None = restore(journal_of(state_dir(), cluster_id, broker), connect)
+            level = restore(journal_of(state_dir(), cluster_id, broker), connect)
         except InUseError:
             continue
-        if found:
-            print(f"{REQUEST_LOGGER} of broker {broker} is back at {found.level}: an earlier run was killed", file=sys.stderr)
+        if level:
+            print(f"{REQUEST_LOGGER} of broker {broker} is back at {level}: an earlier run was killed", file=sys.stderr)
 
 
 def _agree(settings: XraySettings, brokers: Sequence[int]) -> None:

@@ -19,7 +19,6 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, nullcontext, suppress
-from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 
@@ -33,18 +32,6 @@ _LEVELS = ("ALL", "TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL", "OFF")
 """Each logs all that those behind it log."""
 
 Connect = Callable[[], AdminClient]
-
-
-@dataclass(frozen=True)
-class Raised:
-    """The content of a journal.
-
-    Attributes:
-        level: the one before.
-    """
-
-    broker: int
-    level: str
 
 
 def state_dir() -> Path:
@@ -71,7 +58,7 @@ def raised(journal: Path, connect: Connect, broker: int, watch: Callable[[Path],
     journal.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     with _locked(journal, wait=False):
         if (left := _read(journal)) is not None:  # by a run that was killed together with its watchdog
-            _set(connect, left.broker, left.level)
+            _set(connect, *left)
         journal.write_text("")
         try:
             before = _known_level(connect, broker)
@@ -82,7 +69,7 @@ def raised(journal: Path, connect: Connect, broker: int, watch: Callable[[Path],
             journal.unlink()
             yield
             return
-        _write(journal, Raised(broker, before))
+        _write(journal, broker, before)
         refused = False
         try:
             try:
@@ -129,8 +116,8 @@ def _known_level(connect: Connect, broker: int) -> str:
     return level
 
 
-def restore(journal: Path, connect: Connect, *, wait: bool = False, force: bool = False) -> Raised | None:
-    """Restores what a journal names; None if there is nothing to restore.
+def restore(journal: Path, connect: Connect, *, wait: bool = False, force: bool = False) -> str | None:
+    """Restores the level that a journal names, and returns it; None if there is nothing to restore.
 
     Args:
         wait: until its owner is gone; otherwise a living owner is an error.
@@ -142,10 +129,10 @@ def restore(journal: Path, connect: Connect, *, wait: bool = False, force: bool 
     """
     try:
         with nullcontext() if force else _locked(journal, wait=wait, create=False):
-            if (entry := _read(journal)) is not None:
-                _set(connect, entry.broker, entry.level)
+            if (left := _read(journal)) is not None:
+                _set(connect, *left)
             journal.unlink(missing_ok=True)
-            return entry
+            return left and left[1]
     except FileNotFoundError:
         return None
 
@@ -178,20 +165,20 @@ def _is(descriptor: int, path: Path) -> bool:
         return False
 
 
-def _write(journal: Path, entry: Raised) -> None:
+def _write(journal: Path, broker: int, before: str) -> None:
     with journal.open("w") as file:
-        json.dump(asdict(entry), file)
+        json.dump([broker, before], file)
         file.flush()
         os.fsync(file.fileno())
 
 
-def _read(journal: Path) -> Raised | None:
-    """What it says; None for one that was never written, so that nothing was raised."""
+def _read(journal: Path) -> tuple[int, str] | None:
+    """The broker, and its level before; None for a journal that was never written, so that nothing was raised."""
     try:
-        entry = Raised(**json.loads(journal.read_text()))
-    except (ValueError, TypeError):
+        broker, level = json.loads(journal.read_text())
+    except ValueError:
         return None  # empty
-    return entry if entry.level in _LEVELS else None
+    return (int(broker), level) if level in _LEVELS else None
 
 
 _TRIES_S = 60.0
