@@ -137,10 +137,6 @@ def _built(builder: SparkSession.Builder, configuration: Mapping[str, str]) -> S
     return builder.getOrCreate()
 
 
-def _shuffle_partitions(master: str) -> int:
-    return 1 if master.startswith("local") else 8
-
-
 def _require_connector(spark: SparkSession) -> None:
     if not has_class(spark, _CONNECTOR):
         spark.stop()
@@ -178,7 +174,7 @@ def configuration(settings: StreamSettings, master: str) -> dict[str, str]:
         "spark.sql.ui.retainedExecutions": "100",
         # Through FileSystem rather than FileContext, which starts a process for each file; only the driver writes checkpoints.
         "spark.sql.streaming.checkpointFileManagerClass": release(pyspark.__version__).file_manager,
-        "spark.sql.shuffle.partitions": str(_shuffle_partitions(master)),
+        "spark.sql.shuffle.partitions": "1" if master.startswith("local") else "8",
         # A live batch has some dozens of rows: to generate code for them anew in each task costs more than it saves.
         "spark.sql.codegen.wholeStage": "false",
         "spark.sql.codegen.factoryMode": "NO_CODEGEN",

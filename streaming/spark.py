@@ -40,9 +40,6 @@ from pyspark.sql.streaming.listener import StreamingQueryProgress
 
 from streaming.releases import release
 
-LISTENER = "org.apache.spark.sql.streaming.PythonStreamingQueryListener"
-"""The interface by which the JVM calls a listener in Python."""
-
 
 def given_settings() -> dict[str, str]:
     """The settings that spark-submit was started with."""
@@ -90,11 +87,6 @@ def _same(column: pd.Series) -> pd.Series:
 def set_pool(writer: DataStreamWriter, name: str) -> None:
     """Gives a query that this thread starts a scheduler pool of its own."""
     writer._spark.sparkContext.setLocalProperty("spark.scheduler.pool", name)
-
-
-def wrapped_listener(spark: SparkSession, listener: object) -> Any:
-    """What the JVM takes in a listener's place; ``listener`` implements `LISTENER`."""
-    return spark._jvm.PythonStreamingQueryListenerWrapper(listener)
 
 
 def memory_bean(spark: SparkSession) -> Any:
@@ -240,7 +232,7 @@ class BatchReports:
     @cached_property
     def _jlistener(self) -> Any:
         """What PySpark gives to the JVM in a listener's place."""
-        return wrapped_listener(self._spark, self)
+        return self._spark._jvm.PythonStreamingQueryListenerWrapper(self)
 
     def onQueryProgress(self, event: Any) -> None:  # noqa: N802 - Spark's name
         """A batch was finished."""
@@ -261,6 +253,6 @@ class BatchReports:
         """Nothing: the query's thread sees it."""
 
     class Java:
-        """Py4J's name for which interface that is."""
+        """Py4J's name for the interface by which the JVM calls it."""
 
-        implements = (LISTENER,)
+        implements = ("org.apache.spark.sql.streaming.PythonStreamingQueryListener",)
