@@ -34,27 +34,6 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _ESCAPED = ('"', "\\")
 
 
-@dataclass(frozen=True)
-class SearchValue:
-    """A value as it was written.
-
-    Attributes:
-        parts: between its stars.
-        quoted: whether any of it stood in quotes.
-        begin, end: its place.
-    """
-
-    parts: tuple[str, ...]
-    quoted: bool
-    begin: int
-    end: int
-
-    @property
-    def text(self) -> str | None:
-        """None where there is a star in it."""
-        return self.parts[0] if len(self.parts) == 1 else None
-
-
 def _without_repeated_stars(parts: list[str]) -> tuple[str, ...]:
     """``a**b`` is ``a*b``: an empty part between two others says nothing."""
     return tuple(part for number, part in enumerate(parts) if part or number in (0, len(parts) - 1))
@@ -223,10 +202,10 @@ class _Reader:
 
     def _word(self) -> Pattern:
         begin = self.at
-        value = self._value(stops=" ")
-        if not any(value.parts):
+        pattern, _ = self._value()
+        if not any(pattern.parts):
             raise QueryError("there is nothing to search for", begin, self.at - begin, ("word", "field:value"))
-        return _bounded(value)
+        return pattern
 
     def _conditions(self, field: Field) -> tuple[Condition, ...]:
         found: list[Condition] = []
@@ -237,7 +216,8 @@ class _Reader:
                 self.at = match.end()
             if self._is_at_break():
                 raise QueryError(f"{field.name}: has no value", self.at, 0, field.expected)
-            given = _Given(field, cast(Operator, match[0] if match else "="), self._value(stops=" ,"), self._now_ms, begin)
+            pattern, quoted = self._value(stop=",")
+            given = _Given(field, cast(Operator, match[0] if match else "="), pattern, quoted, self._now_ms, begin, self.at - begin)
             found.append(_READ[field.kind](given))
             if len(found) > MOST_VALUES:
                 raise QueryError(f"at most {MOST_VALUES} values", begin, self.at - begin)
@@ -268,19 +248,19 @@ class _Reader:
         """What a pattern finds here; goes nowhere."""
         return pattern.match(self._text, self.at)
 
-    def _value(self, stops: str) -> SearchValue:
-        """The value that begins here.
+    def _value(self, stop: str = "") -> tuple[Pattern, bool]:
+        """The value that begins here, and whether any of it stands in quotes.
 
         Args:
-            stops: what ends it outside of quotes: a space in it means any white space.  So does a parenthesis that was opened before it.
+            stop: what ends it outside of quotes, as do white space and a parenthesis that was opened before it.
 
         Raises:
-            QueryError: a quote is not closed.
+            QueryError: a quote is not closed, or there are too many stars.
         """
         begin, parts, piece, quoted, own = self.at, [], "", False, 0
         while self.at < len(self._text):
             character = self._text[self.at]
-            if (" " in stops and character.isspace()) or character in stops or (not own and self._is_at_end()):
+            if character.isspace() or character == stop or (not own and self._is_at_end()):
                 break
             self.at += 1
             own = max(0, own + (character == "(") - (character == ")"))
@@ -293,7 +273,10 @@ class _Reader:
             else:
                 piece += character
         parts.append(piece)
-        return SearchValue(_without_repeated_stars(parts), quoted, begin, self.at)
+        pattern = Pattern(_without_repeated_stars(parts))
+        if len(pattern.parts) - 1 > MOST_STARS:
+            raise QueryError(f"at most {MOST_STARS} stars in one value", begin, self.at - begin)
+        return pattern, quoted
 
     def _in_quotes(self, begin: int) -> str:
         found = ""
@@ -309,48 +292,53 @@ class _Reader:
         raise QueryError("this quote is not closed", begin, len(self._text) - begin, ('"',))
 
 
-def _bounded(value: SearchValue) -> Pattern:
-    if len(value.parts) - 1 > MOST_STARS:
-        raise QueryError(f"at most {MOST_STARS} stars in one value", value.begin, value.end - value.begin)
-    return Pattern(value.parts)
-
-
 @dataclass(frozen=True)
 class _Given:
-    """What stands behind a field and its colon; without an operator it is ``=``."""
+    """What stands behind a field and its colon; without an operator it is ``=``.
+
+    Attributes:
+        quoted: whether any of it stood in quotes.
+        begin, length: its place.
+    """
 
     field: Field
     operator: Operator
-    value: SearchValue
+    pattern: Pattern
+    quoted: bool
     now_ms: int
     begin: int
+    length: int
+
+    @property
+    def text(self) -> str:
+        """Empty where there is a star in it."""
+        return self.pattern.text or ""
 
     @property
     def word(self) -> str:
-        return (self.value.text or "").lower()
+        return self.text.lower()
 
     def wrong(self, what: str) -> QueryError:
-        return QueryError(what, self.begin, self.value.end - self.begin, self.field.expected)
+        return QueryError(what, self.begin, self.length, self.field.expected)
 
 
 def _text(given: _Given) -> Condition:
     if given.operator != "=":
         raise given.wrong(f"{given.field.name} has no order: {given.operator} means nothing here")
-    return _bounded(given.value)
+    return given.pattern
 
 
 def _version(given: _Given) -> Condition:
-    text = given.value.text
     if given.operator == "=":
-        return _bounded(given.value)
-    order = version_order(text) if text and _VERSION.fullmatch(text) else None
+        return given.pattern
+    order = version_order(given.text) if _VERSION.fullmatch(given.text) else None
     if order is None:
         raise given.wrong("this is no version to compare with")
     return Compare(given.operator, order)
 
 
 def _number(given: _Given) -> Condition:
-    if not _NUMBER.fullmatch(given.value.text or ""):
+    if not _NUMBER.fullmatch(given.text):
         raise given.wrong(f"{given.field.name} is a number")
     return Compare(given.operator, int(given.word))
 
@@ -366,21 +354,20 @@ def _finding(given: _Given) -> Condition:
         return _severity(given)
     if given.word in (NONE, NOT_JUDGED):
         return Is(given.word)
-    pattern, value = _bounded(given.value), given.value
-    if not value.quoted and not re.fullmatch(r"[a-z]{2}\d{0,4}", given.word) and value.text is not None:
+    if not given.quoted and not re.fullmatch(r"[a-z]{2}\d{0,4}", given.word) and given.pattern.text is not None:
         raise given.wrong("this is no severity, nor a rule's code")
-    return pattern
+    return given.pattern
 
 
 def _choice(given: _Given) -> Condition:
     choices = given.field.choices
-    if given.operator != "=" or (given.word not in choices and not given.value.quoted):
+    if given.operator != "=" or (given.word not in choices and not given.quoted):
         raise given.wrong(f"{given.field.name} is one of {', '.join(choices)}")
     return Pattern((given.word,))
 
 
 def _time(given: _Given) -> Condition:
-    text, operator = given.value.text or "", given.operator
+    text, operator = given.text, given.operator
     if (duration := _DURATION.fullmatch(text)) and operator != "=":
         return Compare(_FLIPPED[operator], given.now_ms - int(duration[1]) * _UNITS_MS[duration[2]])
     try:
