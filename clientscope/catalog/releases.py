@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
 from importlib import resources
-from typing import TypedDict, cast
+from typing import Any
 
 from clientscope.wire.codes import PUSH_CONFIG
 
@@ -136,27 +136,9 @@ def api_names() -> Mapping[int, str]:
     return {**{int(key): name for key, name in _data()["names"].items()}, PUSH_CONFIG: "PushConfig"}
 
 
-class ReleaseEntry(TypedDict):
-    """A release in ``releases.json``; ranges are by api key: the least and the greatest version."""
-
-    release: str
-    mode: str
-    metadata_version: int | None
-    fixed: dict[str, list[int]]
-    forwarded: dict[str, list[int]]
-    optional: dict[str, list[int]]
-
-
-class ReleasesFile(TypedDict):
-    """The content of ``releases.json``; ``names`` are those of api keys."""
-
-    names: dict[str, str]
-    releases: list[ReleaseEntry]
-
-
 @cache
-def _data() -> ReleasesFile:
-    return cast(ReleasesFile, json.loads(DATA.read_text()))
+def _data() -> Any:
+    return json.loads(DATA.read_text())
 
 
 def _ranges(entry: dict[str, list[int]]) -> dict[int, Range]:
