@@ -9,16 +9,13 @@ from __future__ import annotations
 import re
 from enum import IntEnum
 
+from clientscope.catalog.configs import Type
 from clientscope.catalog.sensitive_keys import INFIXES, PREFIXES, SUFFIXES, judge_key, normalise
 from clientscope.catalog.sensitive_names import FIELDS, judge_key_text, judge_name, placeholder
 from clientscope.catalog.sensitive_values import is_without_secret, judge_value, names_classes
 from clientscope.catalog.value_states import ValueState
 
 __all__ = ["INFIXES", "PREFIXES", "SUFFIXES", "Tier", "normalise", "reason", "shown", "shown_key", "tier", "under_hidden_key"]
-
-CLASS, PASSWORD = 7, 8
-SENSITIVE_TYPES = frozenset({CLASS, PASSWORD})
-"""Ordinals of Kafka's ConfigDef.Type."""
 
 CERTIFICATE_KEYS = r"(?:^|\.)ssl\.(?:truststore\.certificates|keystore\.certificate\.chain)"
 """How keys end that are of type PASSWORD in Kafka's ConfigDefs, since they are long; a certificate is public."""
@@ -51,7 +48,7 @@ TIERS = {
     ValueState.WITHOUT_SECRET: Tier.EXCLUDED,
     ValueState.CUSTOM: Tier.EXCLUDED,
 }
-"""Severities of the other reasons; an unknown one, from a newer gateway, counts as a credential."""
+"""Severities of the other reasons."""
 
 
 def reason(key: str, value: str, config_type: int) -> ValueState:
@@ -65,7 +62,7 @@ def reason(key: str, value: str, config_type: int) -> ValueState:
     return state if key_state is ValueState.PRESENT else under_hidden_key(key_state, state, key, config_type, len(value))
 
 
-def under_hidden_key(key_state: ValueState, state: int, key: str, config_type: int, length: int | None) -> ValueState:
+def under_hidden_key(key_state: ValueState, state: ValueState, key: str, config_type: int, length: int | None) -> ValueState:
     """The reason beside a key that is redacted: one of the two that say how bad it is without the key.
 
     Args:
@@ -79,7 +76,7 @@ def under_hidden_key(key_state: ValueState, state: int, key: str, config_type: i
 def _reason(key: str, value: str, config_type: int) -> ValueState:
     judgement = judge_key(key)
     state = judgement.excluded
-    if state is ValueState.PRESENT and config_type in SENSITIVE_TYPES:
+    if state is ValueState.PRESENT and config_type in (Type.CLASS, Type.PASSWORD):
         state = ValueState.TYPE
     if judgement.credential or _is_password(key, config_type):
         if value and is_without_secret(value):
@@ -107,16 +104,15 @@ def shown_key(key: str) -> str:
     return key if judge_key_text(key) is ValueState.PRESENT else placeholder()
 
 
-def tier(state: int, key: str, config_type: int, length: int | None) -> Tier:
-    """How bad a pushed setting is of which this is known, whether its value was redacted by us, by an older gateway or by a newer one.
+def tier(state: ValueState, key: str, config_type: int, length: int | None) -> Tier:
+    """How bad a pushed setting is of which this is known, whoever redacted its value.
 
     Args:
-        state: a ``ValueState``, or a number that isn't one yet.
         length: of the value, in bytes; None where that isn't known.
     """
     if state in BY_KEY:
         return Tier.CREDENTIAL if length != 0 and is_credential(key, config_type) else Tier.EXCLUDED
-    return TIERS.get(ValueState(state), Tier.CREDENTIAL) if state in tuple(ValueState) else Tier.CREDENTIAL
+    return TIERS[state]
 
 
 def is_credential(key: str, config_type: int) -> bool:
@@ -125,4 +121,4 @@ def is_credential(key: str, config_type: int) -> bool:
 
 
 def _is_password(key: str, config_type: int) -> bool:
-    return config_type == PASSWORD and not _CERTIFICATE_KEYS.search(normalise(key))
+    return config_type == Type.PASSWORD and not _CERTIFICATE_KEYS.search(normalise(key))

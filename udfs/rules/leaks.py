@@ -29,7 +29,7 @@ def _by_client(push: PushedConfig) -> bool:
 
 @judges("SK001")
 def pushed_credential(push: PushedConfig) -> Judgement:
-    # By key or type, or for a reason that only a newer gateway knows.
+    # By key or type.
     return _redacted(push, lambda each: tier_of(each) is Tier.CREDENTIAL and not _is(each, ValueState.VALUE_SHAPE))
 
 

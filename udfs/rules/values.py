@@ -11,11 +11,10 @@ from clientscope.catalog.dialects import LIBRDKAFKA
 from clientscope.catalog.dialects.dialect import Dialect
 from clientscope.catalog.dialects.java import JAVA
 from clientscope.catalog.placeholders import TEMPLATE
-from clientscope.model.setting import Setting
+from clientscope.model.setting import TYPE_NUMBERS, Setting
 from udfs.rules.engine.pushed_config import PushedConfig
 from udfs.rules.engine.rule import Judgement, judges, pointing
 
-_TYPES: dict[str | None, Type] = {None: Type.STRING, **{each.name.lower(): each for each in Type}}
 _PARSED = frozenset({Type.BOOLEAN, Type.INT, Type.SHORT, Type.LONG, Type.DOUBLE})
 _FRACTION = re.compile(r"[+-]?[0-9]{1,19}\.[0-9]{1,19}")
 _SHORT = 10
@@ -66,7 +65,7 @@ def value_unparsable(push: PushedConfig) -> Judgement:
     found, wrong = False, []
     for place, (setting, key) in enumerate(zip(push.settings, push.keys, strict=True)):
         value = setting.value
-        config_type: int = _TYPES[setting.type]
+        config_type = TYPE_NUMBERS[setting.type]
         if config_type not in _PARSED:  # by its name, then
             facts = push.facts(place) if key is None else None
             config_type = TYPES[key] if key is not None else facts.type if facts else Type.STRING

@@ -12,7 +12,6 @@ from record_bytes import binaries, config_record, setting
 
 from clientscope.catalog import sensitive
 from clientscope.catalog.configs import TYPES, Type
-from clientscope.catalog.sensitive import Tier, tier
 from clientscope.catalog.value_states import ValueState
 from clientscope.digest import DigestKey
 from udfs.decode import decode_pushes, judged_pushes
@@ -98,10 +97,6 @@ def test_evidence_is_length_and_digest() -> None:
     assert [row["digest"] for row in rows] == [KEY.digest("junk").hex(), None, KEY.digest("").hex()]
     without = with_evidence(decode_pushes, values, None)
     assert without.field("digest").null_count == len(values)
-
-
-def test_states_that_no_gateway_writes_are_credentials() -> None:
-    assert [tier(state, "acks", 1, length) for state, length in ((-1, None), (99, 3))] == [Tier.CREDENTIAL] * 2
 
 
 KEYS = st.sampled_from([*TYPES, "password", "a.token", "orders.region", "AKIAIOSFODNN7EXAMPLE"])

@@ -111,7 +111,7 @@ def test_most_random_text_looks_random_and_ids_never_do() -> None:
 
 @pytest.mark.parametrize(("state", "key", "length", "expected"), cases(__file__, "tiers.txt"))
 def test_a_tier_of_what_was_redacted_elsewhere(state: str, key: str, length: str, expected: str) -> None:
-    assert tier(int(ValueState.__members__.get(state, state)), key, STRING, ast.literal_eval(length)) is Tier[expected]
+    assert tier(ValueState[state], key, STRING, ast.literal_eval(length)) is Tier[expected]
 
 
 def test_a_hint_is_in_whatever_has_the_shape() -> None:
