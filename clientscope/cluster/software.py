@@ -20,6 +20,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from clientscope.catalog.releases import infer
 from clientscope.cluster.api_versions import BrokerAnswer
 from clientscope.errors import EnvironmentProblem
+from clientscope.wire.describe_cluster import BrokerSoftware
 
 KAFKA = "Kafka"
 """Apache Kafka's name, as KIP-885 has it."""
@@ -61,16 +62,28 @@ UNKNOWN = FoundSoftware()
 
 
 @dataclass(frozen=True)
-class BrokerWithSoftware:
-    """A broker's answer, and what it runs; ``problem`` says why a source that was named could not be used."""
+class BrokerDetails:
+    """A broker and what it runs, as ``/v1/brokers`` and ``-o json`` say it; None is what isn't known.
 
-    answer: BrokerAnswer
-    software: FoundSoftware
-    problem: str = ""
+    Attributes:
+        problem: why a source that was named could not be used.
+    """
+
+    broker: int
+    host: str
+    port: int
+    rack: str | None
+    fenced: bool
+    controller: bool | None
+    state: str
+    software_name: str | None
+    software_version: str | None
+    source: str | None
+    problem: str | None
 
 
-def find_all(answers: Iterable[BrokerAnswer], declared: Mapping[int, FoundSoftware], jmx: Mapping[int, str]) -> list[BrokerWithSoftware]:
-    """What each broker runs, in the order of the answers.
+def find_all(answers: Iterable[BrokerAnswer], declared: Mapping[int, FoundSoftware], jmx: Mapping[int, str]) -> list[BrokerDetails]:
+    """Each broker and what it runs, in the order of the answers.
 
     Args:
         declared: by broker id; these brokers are not asked.
@@ -80,18 +93,30 @@ def find_all(answers: Iterable[BrokerAnswer], declared: Mapping[int, FoundSoftwa
     asked = {answer.broker.id: jmx[answer.broker.id] for answer in brokers if answer.broker.id in jmx.keys() - declared.keys()}
     with ThreadPoolExecutor(max_workers=16) as pool:
         read = dict(zip(asked, pool.map(_from_jmx_or_why, asked.values()), strict=True))
-    return [_choose(answer, declared.get(answer.broker.id), read.get(answer.broker.id)) for answer in brokers]
+    return [_details(answer, declared.get(answer.broker.id), read.get(answer.broker.id)) for answer in brokers]
 
 
-def _choose(answer: BrokerAnswer, declared: FoundSoftware | None, read: FoundSoftware | str | None) -> BrokerWithSoftware:
-    if declared is not None:
-        return BrokerWithSoftware(answer, declared)
-    if isinstance(read, FoundSoftware):
-        return BrokerWithSoftware(answer, read)
-    said = answer.software
-    if said.name or said.version:
-        return BrokerWithSoftware(answer, FoundSoftware(said.name, said.version, SoftwareSource.GATEWAY), read or "")
-    return BrokerWithSoftware(answer, from_ranges(answer), read or "")
+def _details(answer: BrokerAnswer, declared: FoundSoftware | None, read: FoundSoftware | str | None) -> BrokerDetails:
+    """A broker on one level; of JMX either what it says, or why it could not be read."""
+    broker = answer.broker
+    found = declared or (read if isinstance(read, FoundSoftware) else _of_gateway(answer.software) or from_ranges(answer))
+    return BrokerDetails(
+        broker=broker.id,
+        host=broker.host,
+        port=broker.port,
+        rack=broker.rack,
+        fenced=broker.fenced,
+        controller=broker.controller,
+        state=str(answer.state),
+        software_name=found.name,
+        software_version=found.version,
+        source=found.source and str(found.source),
+        problem=read if isinstance(read, str) else None,
+    )
+
+
+def _of_gateway(said: BrokerSoftware) -> FoundSoftware | None:
+    return FoundSoftware(said.name, said.version, SoftwareSource.GATEWAY) if said.name or said.version else None
 
 
 def from_ranges(answer: BrokerAnswer) -> FoundSoftware:
@@ -138,38 +163,3 @@ def app_info_version(page: str) -> str | None:
     lines = "\n".join(line for line in page.splitlines() if line.startswith(APP_INFO))
     versions = {sample.labels.get("version") for family in text_string_to_metric_families(lines) for sample in family.samples} - {None}
     return versions.pop() if len(versions) == 1 else None
-
-
-@dataclass(frozen=True)
-class BrokerDetails:
-    """A broker as ``/v1/brokers`` and ``-o json`` say it; None is what isn't known."""
-
-    broker: int
-    host: str
-    port: int
-    rack: str | None
-    fenced: bool
-    controller: bool | None
-    state: str
-    software_name: str | None
-    software_version: str | None
-    source: str | None
-    problem: str | None
-
-
-def details(found: BrokerWithSoftware) -> BrokerDetails:
-    """A broker on one level."""
-    broker, software = found.answer.broker, found.software
-    return BrokerDetails(
-        broker=broker.id,
-        host=broker.host,
-        port=broker.port,
-        rack=broker.rack,
-        fenced=broker.fenced,
-        controller=broker.controller,
-        state=str(found.answer.state),
-        software_name=software.name,
-        software_version=software.version,
-        source=software.source and str(software.source),
-        problem=found.problem or None,
-    )

@@ -34,21 +34,21 @@ def run(settings: BrokersSettings) -> int:
     from dataclasses import asdict
 
     from clientscope.cluster.api_versions import ask
-    from clientscope.cluster.software import BrokerWithSoftware, details, find_all
+    from clientscope.cluster.software import BrokerDetails, find_all
     from clientscope.kafka.access import KafkaAccess
     from clientscope.report import brokers
     from clientscope.report.listing import Listed, show
 
-    def look() -> Listed[BrokerWithSoftware]:
+    def look() -> Listed[BrokerDetails]:
         cluster = ask(KafkaAccess.of(settings).client_arguments(), with_software=True)
         known = {answer.broker.id for answer in cluster.answers}
         brokers.require_known("software", settings.software, known)
         brokers.require_known("jmx", settings.jmx, known)
         return Listed(
             find_all(cluster.answers, brokers.declared(settings.software), settings.jmx),
-            row=lambda each: asdict(details(each)),
-            name=lambda each: str(each.answer.broker.id),
-            table=lambda found, wide: brokers.broker_software_table(cluster.cluster_id, found, wide=wide),
+            row=asdict,
+            name=lambda each: str(each.broker),
+            table=lambda found, wide: brokers.broker_software_table(cluster, found, wide=wide),
         )
 
     show(settings, brokers.FIELDS, look)

@@ -16,7 +16,6 @@ from clientscope.cluster.software import (
     BrokerDetails,
     FoundSoftware,
     SoftwareSource,
-    details,
     find_all,
     from_jmx,
     from_ranges,
@@ -120,8 +119,6 @@ class KnownBrokers:
         with self._asking:
             if time.monotonic() - self._listed_s >= _KEPT_S:
                 known = {self._broker_id: self._software} if self._software else {}
-                self._listed = [
-                    details(each) for each in find_all(ask(KafkaAccess.of(self._settings).client_arguments()).answers, known, {})
-                ]
+                self._listed = find_all(ask(KafkaAccess.of(self._settings).client_arguments()).answers, known, {})
                 self._listed_s = time.monotonic()
             return self._listed

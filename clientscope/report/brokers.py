@@ -13,7 +13,7 @@ from rich.text import Text
 from clientscope.catalog.releases import METADATA_VERSION, Range, api_key, api_name, infer, near_names
 from clientscope.cluster.api_versions import AnswerState, BrokerAnswer, Cluster
 from clientscope.cluster.comparison import Comparison, compare
-from clientscope.cluster.software import BrokerDetails, BrokerWithSoftware, FoundSoftware, SoftwareSource
+from clientscope.cluster.software import BrokerDetails, FoundSoftware, SoftwareSource
 from clientscope.errors import SettingsError
 from clientscope.report import text
 from clientscope.report.text import brokers, capitalized, counted, plain, table
@@ -189,25 +189,25 @@ def require_known(flag: str, given: Mapping[int, object], known: set[int]) -> No
         raise SettingsError(f"--{flag}: the cluster has no {brokers(unknown)}", f"it has {brokers(known)}")
 
 
-def broker_software_table(cluster_id: str, found: Sequence[BrokerWithSoftware], *, wide: bool = False) -> RenderableType:
+def broker_software_table(cluster: Cluster, found: Sequence[BrokerDetails], *, wide: bool = False) -> RenderableType:
     """A table of them; what is inferred says so, and what isn't known is a dash."""
-    title = plain(f"{counted(len(found), 'broker')} of cluster {cluster_id}", "bold")
+    title = plain(f"{counted(len(found), 'broker')} of cluster {cluster.cluster_id}", "bold")
     headings = ("ID", "ADDRESS", "RACK", "CONTROLLER", "SOFTWARE", "VERSION", "SOURCE", *(("ANSWER", "FENCED") if wide else ()))
     view = text.table(headings, folds=("ADDRESS", "RACK", "CONTROLLER", "SOFTWARE", "VERSION", "ANSWER"), right=("ID",))
     for each in found:
-        broker, software = each.answer.broker, each.software
-        controller = {True: "active", False: "–", None: "?"}[broker.controller]
+        controller = {True: "active", False: "–", None: "?"}[each.controller]
         view.add_row(
-            str(broker.id),
-            plain(f"{broker.host}:{broker.port}"),
-            plain(broker.rack or "–"),
+            str(each.broker),
+            plain(f"{each.host}:{each.port}"),
+            plain(each.rack or "–"),
             controller,
-            plain(software.name or "unknown"),
-            plain(software.version or "unknown"),
-            str(software.source or "–"),
-            *((str(each.answer.state), "yes" if broker.fenced else "no") if wide else ()),
-            style="dim" if software.source is None else None,
+            plain(each.software_name or "unknown"),
+            plain(each.software_version or "unknown"),
+            each.source or "–",
+            *((each.state, "yes" if each.fenced else "no") if wide else ()),
+            style="dim" if each.source is None else None,
         )
-    problems = [f"{capitalized(brokers([each.answer.broker.id]))}: {each.problem}." for each in found if each.problem]
-    said = [plain(sentence) for sentence in (*silent(each.answer for each in found), *problems)]
+    listed = {each.broker for each in found}
+    problems = [f"{capitalized(brokers([each.broker]))}: {each.problem}." for each in found if each.problem]
+    said = [plain(sentence) for sentence in (*silent(each for each in cluster.answers if each.broker.id in listed), *problems)]
     return Group(title, Text(), view, *([Text(), *said] if said else []))

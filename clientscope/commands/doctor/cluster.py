@@ -11,7 +11,7 @@ from typing import Any
 from kafka.errors import KafkaError, TopicAuthorizationFailedError, UnknownTopicOrPartitionError
 
 from clientscope.cluster.api_versions import AnswerState, ask
-from clientscope.cluster.software import details, find_all
+from clientscope.cluster.software import find_all
 from clientscope.commands.doctor.result import CLIENT_ID, CheckResult, Situation, not_checked, ok, problem, warning
 from clientscope.errors import EnvironmentProblem
 from clientscope.kafka.admin import configs, connected
@@ -33,7 +33,7 @@ def check_brokers(situation: Situation) -> Iterator[CheckResult]:
     except EnvironmentProblem as error:
         yield problem(str(error), error.hint or "")
         return
-    situation.brokers = [details(each) for each in find_all(cluster.answers, {}, {})]
+    situation.brokers = find_all(cluster.answers, {}, {})
     for broker in situation.brokers:
         name = f"broker {broker.broker} at {broker.host}:{broker.port}"
         if broker.state == AnswerState.ANSWERED:

@@ -80,7 +80,7 @@ def look_at(settings: XraySettings) -> Look:
 def _look(settings: XraySettings, access: KafkaAccess, connect: Connect, guard: Watchdog) -> Look:
     cluster = ask(access.client_arguments())
     brokers = [answer.broker.id for answer in cluster.answers]
-    versions = [each.software.version or "" for each in find_all(cluster.answers, {}, {})]
+    versions = [each.software_version or "" for each in find_all(cluster.answers, {}, {})]
     _restore_what_others_left(cluster.cluster_id, brokers, connect)
     paths = files.find(settings.paths)
     if info := settings.level == "info":

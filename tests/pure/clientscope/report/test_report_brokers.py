@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from refusals import refused
 from clientscope.catalog.releases import Range, releases
 from clientscope.cluster.api_versions import AnswerState, Broker, BrokerAnswer, Cluster
 from clientscope.cluster.comparison import compare
-from clientscope.cluster.software import BrokerWithSoftware, FoundSoftware, SoftwareSource
+from clientscope.cluster.software import FoundSoftware, SoftwareSource, find_all
 from clientscope.report.brokers import api_report, broker_software_table, choose_apis, declared, require_known, summary
 
 BY_RELEASE = {entry.release: {**entry.fixed, **entry.forwarded} for entry in releases() if entry.mode == "kraft"}
@@ -30,6 +31,17 @@ def silent(broker_id: int, state: AnswerState, reason: str) -> BrokerAnswer:
 UPGRADE = Cluster("c", [answered(1, OLD), answered(2, OLD), answered(3, NEW), silent(4, AnswerState.CLOSED, "it closes")])
 
 
+RUN = Cluster(
+    "c",
+    [
+        BrokerAnswer(Broker(1, "b1", 9092, "r", controller=True), AnswerState.ANSWERED),
+        BrokerAnswer(Broker(2, "b2", 9092, controller=False), AnswerState.ANSWERED),
+        silent(3, AnswerState.UNREACHABLE, "refused"),
+    ],
+)
+RUNS = {1: FoundSoftware("Kafka", "3.3–3.4", SoftwareSource.INFERRED), 2: FoundSoftware(None, "7.6.0-ccs", SoftwareSource.JMX)}
+
+
 SUMMARIES = {
     "half upgraded": UPGRADE.answers,
     "alike": [answered(1, NEW), answered(2, NEW)],
@@ -42,7 +54,9 @@ def test_what_is_shown() -> None:
     shown = [printed(api_report(UPGRADE, keys)) for keys in ([0, 18, 94], [0, 1324])]
     assert "≠" not in shown[1], "alike in what was asked for: one column"
     shown += [f"{name}\n" + "\n".join(summary(compare(answers))) for name, answers in SUMMARIES.items()]
-    assert is_golden("\n\n".join([*shown, printed(broker_software_table("c", brokers_found()))]) + "\n", __file__, "brokers.txt")
+    first, *others = find_all(RUN.answers, RUNS, {})
+    shown.append(printed(broker_software_table(RUN, [replace(first, problem="no JMX"), *others])))
+    assert is_golden("\n\n".join(shown) + "\n", __file__, "brokers.txt")
 
 
 @pytest.mark.parametrize(
@@ -61,29 +75,11 @@ def test_an_api_that_is_none_is_said_with_those_near() -> None:
         choose_apis(" , ")
 
 
-def brokers_found() -> list[BrokerWithSoftware]:
-    return [
-        BrokerWithSoftware(
-            BrokerAnswer(Broker(1, "b1", 9092, "r", controller=True), AnswerState.ANSWERED),
-            FoundSoftware("Kafka", "3.3–3.4", SoftwareSource.INFERRED),
-            "no JMX",
-        ),
-        BrokerWithSoftware(
-            BrokerAnswer(Broker(2, "b2", 9092, controller=False), AnswerState.ANSWERED),
-            FoundSoftware(None, "7.6.0-ccs", SoftwareSource.JMX),
-        ),
-        BrokerWithSoftware(silent(3, AnswerState.UNREACHABLE, "refused"), FoundSoftware()),
-    ]
-
-
 def test_what_a_broker_says_is_text_alone() -> None:
     hostile = "[red]x[/red]\x1b[31m"
-    found = BrokerWithSoftware(
-        BrokerAnswer(Broker(1, hostile, 1, hostile), AnswerState.ANSWERED), FoundSoftware(hostile, hostile, SoftwareSource.JMX), hostile
-    )
-    text = printed(broker_software_table(hostile, [found])) + printed(
-        api_report(Cluster(hostile, [silent(1, AnswerState.UNREACHABLE, hostile)]), [])
-    )
+    cluster = Cluster(hostile, [BrokerAnswer(Broker(1, hostile, 1, hostile), AnswerState.UNREACHABLE, hostile)])
+    found = find_all(cluster.answers, {1: FoundSoftware(hostile, hostile, SoftwareSource.JMX)}, {})
+    text = printed(broker_software_table(cluster, found)) + printed(api_report(cluster, []))
     assert "[red]" in text
     assert "\x1b" not in text
 
