@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 from pydantic import Field
 
 from clientscope.commands.command import Command
 from clientscope.config import ListingSettings, PageSettings
-from clientscope.config.base import Option
+from clientscope.config.base import SearchTerms
 
 
 class ClientsSettings(ListingSettings, PageSettings):
     """Lists all connected clients with their findings, as the page does."""
 
     section = "clients"
-    search: Annotated[tuple[str, ...], Option(positional=True, several=True, metavar="TERM")] = Field(
+    search: SearchTerms = Field(
         (), description="terms of the page's search (docs/page.md): software:librdkafka 'version:<2.6' 'finding:>=high'"
     )
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 from pydantic import Field
 
 from clientscope.commands.command import Command
 from clientscope.config import ListingSettings
-from clientscope.config.base import Option
+from clientscope.config.base import SearchTerms
 from clientscope.config_types import Address
 
 
@@ -16,9 +14,7 @@ class ConnectionsSettings(ListingSettings):
     """Lists the clients that are connected to a gateway now; clientscope clients lists those of every gateway."""
 
     section = "connections"
-    search: Annotated[tuple[str, ...], Option(positional=True, several=True, metavar="TERM")] = Field(
-        (), description="terms of the page's search (docs/page.md): software:librdkafka 'version:<2.6'"
-    )
+    search: SearchTerms = Field((), description="terms of the page's search (docs/page.md): software:librdkafka 'version:<2.6'")
     admin: Address = Field("127.0.0.1:9465", description="the gateway's --admin-listen")
 
 

@@ -49,6 +49,8 @@ def option(field: FieldInfo) -> Option:
     return next((each for each in field.metadata if isinstance(each, Option)), _PLAIN)
 
 
+SearchTerms = Annotated[tuple[str, ...], Option(positional=True, several=True, metavar="TERM")]
+
 TextOrJson = Annotated[Literal["text", "json"], Field(default="text", description="format"), Option(short="o", flag_only=True)]
 
 

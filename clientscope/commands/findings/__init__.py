@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Field
 
 from clientscope.commands.command import Command, CommandGroup
 from clientscope.config import KafkaSettings, ListingSettings, PageSettings
-from clientscope.config.base import Option, TextOrJson
+from clientscope.config.base import Option, SearchTerms, TextOrJson
 from clientscope.config_types import check_url
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class FindingsListSettings(ListingSettings, PageSettings, KafkaSettings):
 
     section = "findings"
     subcommand = "list"
-    search: Annotated[tuple[str, ...], Option(positional=True, several=True, metavar="TERM")] = Field(
+    search: SearchTerms = Field(
         (), description="terms of the page's search (docs/page.md): code:SK* 'severity:>=high' client_id:orders-* state:resolved"
     )
     url: Annotated[str, BeforeValidator(check_url), Option(section="page", metavar="URL")] = Field(

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 from pydantic import Field
 
 from clientscope.commands.command import Command
 from clientscope.config import ListingSettings
-from clientscope.config.base import Option
+from clientscope.config.base import SearchTerms
 
 
 class RulesSettings(ListingSettings):
     """Lists the rules that judge clients' settings, or explains one."""
 
     section = "rules"
-    search: Annotated[tuple[str, ...], Option(positional=True, several=True, metavar="TERM")] = Field(
+    search: SearchTerms = Field(
         (),
         description="code or name of a rule to explain, such as AN101 or acks_zero, or terms to list by:\n"
         "'severity:>=high' risk:loss type:producer key:acks",
