@@ -22,7 +22,7 @@ _MOST_BYTES = 4 * 1024 * 1024
 
 def check_files(situation: Situation) -> Iterator[CheckResult]:
     """Secret files of all processes."""
-    found = [*_digest_keys(situation), *(_readable(*each[:2], each[2], each[3]) for each in _secrets(situation) if each[2] is not None)]
+    found = [*_digest_keys(situation), *_secrets(situation)]
     try:
         situation.access = KafkaAccess.of(situation.kafka)
     except SettingsError as error:
@@ -52,27 +52,28 @@ def _digest_keys(situation: Situation) -> Iterator[CheckResult]:
         )
 
 
-def _secrets(situation: Situation) -> Iterator[tuple[str, str, Path | None, Callable[[Path, str], object]]]:
-    """Processes, their settings that name a secret file, and what reads each."""
-    page, gateway, serve = situation.page, situation.gateway, situation.serve
-    if page:
-        yield "page", "token_file", page.token_file, tokens.read
-    if gateway:
-        yield "gateway", "admin_token_file", gateway.admin_token_file, tokens.read
-    if serve:
-        yield "serve", "admin_token_file", serve.admin_token_file, tokens.read
-        yield "serve", "reader_token_file", serve.reader_token_file, tokens.read
-    if gateway:
-        yield "gateway", "ssl_key_location", gateway.ssl_key_location, require_private
-        yield "gateway", "upstream_ssl_key_location", gateway.upstream_ssl_key_location, require_private
+_SECRETS: tuple[tuple[str, str, Callable[[Path, str], object]], ...] = (
+    ("page", "token_file", tokens.read),
+    ("gateway", "admin_token_file", tokens.read),
+    ("serve", "admin_token_file", tokens.read),
+    ("serve", "reader_token_file", tokens.read),
+    ("gateway", "ssl_key_location", require_private),
+    ("gateway", "upstream_ssl_key_location", require_private),
+)
+"""Processes, their settings that name a secret file, and what reads each."""
 
 
-def _readable(process: str, name: str, path: Path, read: Callable[[Path, str], object]) -> CheckResult:
-    try:
-        read(path, name)
-    except SettingsError as error:
-        return _refused(f"[{process}] {error}", error)
-    return ok(f"[{process}] {name} {path}")
+def _secrets(situation: Situation) -> Iterator[CheckResult]:
+    for process, name, read in _SECRETS:
+        path = getattr(getattr(situation, process), name, None)
+        if path is None:
+            continue
+        try:
+            read(path, name)
+        except SettingsError as error:
+            yield _refused(f"[{process}] {error}", error)
+        else:
+            yield ok(f"[{process}] {name} {path}")
 
 
 def _refused(text: str, error: SettingsError) -> CheckResult:

@@ -85,19 +85,20 @@ def check_disk(situation: Situation) -> Iterator[CheckResult]:
             yield ok(text)
 
 
+_LISTENING = (
+    ("gateway", "listen"), ("gateway", "metrics_listen"), ("gateway", "admin_listen"), ("serve", "listen"), ("stream", "metrics_listen"),
+)  # fmt: skip
+"""Processes, and their settings that are addresses of theirs."""
+
+
 def check_ports(situation: Situation) -> Iterator[CheckResult]:
     """One result for each address."""
-    gateway, stream, serve = situation.gateway, situation.stream, situation.serve
-    addresses = []
-    if gateway:
-        addresses += [("gateway", "listen", gateway.listen), ("gateway", "metrics-listen", gateway.metrics_listen)]
-        addresses += [("gateway", "admin-listen", gateway.admin_listen)]
-    if serve:
-        addresses += [("serve", "listen", serve.listen)]
-    if stream:
-        addresses += [("stream", "metrics-listen", stream.metrics_listen)]
-    tls = bool(gateway and gateway.ssl_certificate_location)
-    for process, name, address in addresses:
+    tls = bool(situation.gateway and situation.gateway.ssl_certificate_location)
+    for process, field in _LISTENING:
+        settings = getattr(situation, process)
+        if settings is None:
+            continue
+        name, address = field.replace("_", "-"), getattr(settings, field)
         host, port = split_address(address)
         if port == 0:
             yield not_checked(f"{process} --{name} is {address}: port 0 is off, or any free port")
