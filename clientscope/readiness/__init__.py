@@ -3,7 +3,7 @@
 What the command, the page and rules use; the rest is internal::
 
     target = target_release("4.1")                    # "4.1.2"; SettingsError for no known release
-    uses = (ApiUse(api_key=0, api_version=2), …)
+    uses = frozenset({ApiUse(api_key=0, api_version=2), …})
     client = ObservedUses(uses, software_name="unknown", software_version="unknown", broker_release="3.9.2")
     verdict = judge_readiness(client, target)         # ReadinessVerdict
     verdict.readiness                                 # Readiness.BREAKS, UNKNOWN, FALLS_BACK or FINE: a StrEnum, the worst first

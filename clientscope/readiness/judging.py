@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import lru_cache
 
 from clientscope.model.client import Client
 from clientscope.profiles.client_patterns import PatternSubject
@@ -14,7 +13,7 @@ from clientscope.readiness.observed import ApiUse, ObservedUses
 from clientscope.readiness.rows import JudgedClient
 from clientscope.readiness.seen import SeenRequests, uses
 from clientscope.readiness.served import nearest_release
-from clientscope.readiness.verdict import ReadinessVerdict, judge_readiness, last_old_ms
+from clientscope.readiness.verdict import judge_readiness, last_old_ms
 
 
 @dataclass(frozen=True)
@@ -86,20 +85,14 @@ def judged(
     past = since is not None and last_ms < since
     present = frozenset(use for use, ms in used.items() if past or since is None or ms >= since)
     release = asked.releases.get(client.cluster)
-    verdict = _verdict(present, client.software_name, client.software_version, release, asked.at_info, asked.target)
+    observed = ObservedUses(present, client.software_name, client.software_version, release, asked.at_info)
     owner = asked.owners.of(subject)
     return JudgedClient(
         client,
-        verdict,
+        judge_readiness(observed, asked.target),
         application or "without client.id",
         str(owner or ""),
         past,
         text(last_old_ms(used, asked.target)),
         text(last_ms),
     )
-
-
-@lru_cache(maxsize=4_096)
-def _verdict(used: frozenset[ApiUse], name: str, version: str, release: str | None, at_info: bool, target: str) -> ReadinessVerdict:
-    """A fleet has few different clients, and a verdict takes a tenth of a millisecond."""
-    return judge_readiness(ObservedUses(tuple(sorted(used)), name, version, release, at_info), target)

@@ -24,14 +24,13 @@ class ObservedUses:
     uses count as one client's.
 
     Attributes:
-        uses: each API and version once.
         software_name: as it reported it in ApiVersions (KIP-511); empty or ``unknown`` for none.
         software_version: the same.
         broker_release: the release of the broker that saw it, such as ``3.9.2`` or ``3.9``; of several the oldest. None if it isn't known.
         at_info: brokers of 3.9 logged removed versions alone, so what it isn't seen to use says nothing.
     """
 
-    uses: tuple[ApiUse, ...]
+    uses: frozenset[ApiUse]
     software_name: str = ""
     software_version: str = ""
     broker_release: str | None = None

@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 
 from clientscope.catalog.dialects.java import JAVA
 from clientscope.catalog.releases import Range, api_name
@@ -164,6 +165,7 @@ class ReadinessVerdict:
     advice: str = ""
 
 
+@lru_cache(maxsize=4_096)  # a fleet has few different clients, and a verdict takes a tenth of a millisecond
 def judge_readiness(client: ObservedUses, target: str) -> ReadinessVerdict:
     """What becomes of a client at brokers of a release.
 

@@ -111,8 +111,8 @@ class RequestedVersions:
 @lru_cache(maxsize=4_096)
 def _broken(lists: frozenset[bytes], software_name: str, software_version: str, target: str) -> Versions:
     """Of these lists of versions those that are refused at the target; none for a client that works there, or can't be judged."""
-    used = {each for versions in lists for each in unpack(versions)}
-    observed = ObservedUses(tuple(ApiUse(*each) for each in sorted(used)), software_name, software_version, _SEEN_ON)
+    used = frozenset(ApiUse(*each) for versions in lists for each in unpack(versions))
+    observed = ObservedUses(used, software_name, software_version, _SEEN_ON)
     reasons = judge_readiness(observed, target).reasons
     return frozenset(
         (reason.api_key, reason.api_version)

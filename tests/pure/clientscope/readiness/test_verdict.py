@@ -28,7 +28,7 @@ def observed(text: str, software: str = "", broker: str | None = "3.9.2") -> Obs
         assert key is not None
         uses.append(ApiUse(key, int(version)))
     name, _, version = software.partition(" ")
-    return ObservedUses(tuple(uses), name, version, broker)
+    return ObservedUses(frozenset(uses), name, version, broker)
 
 
 @pytest.mark.parametrize(("uses", "software", "broker", "target", "readiness", "reason"), cases(__file__, "verdicts.txt"))
@@ -42,7 +42,7 @@ def test_verdicts(uses: str, software: str, broker: str, target: str, readiness:
 
 def test_a_client_that_never_asks_is_fine_where_its_version_is_served_and_breaks_elsewhere() -> None:
     for target, key, version in product(known_releases(), (0, 1, 2, 8, 9, 11, 19, 32, 68), range(20)):
-        verdict = judge_readiness(ObservedUses((ApiUse(key, version),)), target)
+        verdict = judge_readiness(ObservedUses(frozenset({ApiUse(key, version)})), target)
         assert verdict.readiness is (Readiness.FINE if serves(target, key, version) else Readiness.BREAKS), (target, key, version)
 
 
@@ -72,7 +72,7 @@ def test_real_clients_that_were_watched_and_then_pointed_at_newer_brokers(tried:
     """What they used and what happened is data of a run (readiness_clients.py); the verdicts are of now."""
     assert list(tried["seen"]) == ["3.9.2", "2.4.1"]
     for release, seen_there in tried["seen"].items():
-        client = ObservedUses(tuple(ApiUse(key, version) for key, version in seen_there["uses"]), *seen_there["software"], release)
+        client = ObservedUses(frozenset(ApiUse(key, version) for key, version in seen_there["uses"]), *seen_there["software"], release)
         for target, works in tried["works"].items():
             readiness = judge_readiness(client, target).readiness
             assert readiness in ((Readiness.FINE, Readiness.FALLS_BACK) if works else (Readiness.BREAKS,)), (release, target)
