@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from clientscope.commands.lint.linting import CLEAN, FOUND, WRONG
@@ -23,7 +22,7 @@ from clientscope.report.listing import Listed, show
 _TEMPLATE = Path(__file__).with_name("readiness.html")
 
 
-def html_page(target: str, made: ReadinessRun) -> str:
+def html_page(target: str, made: ReadinessRun, sentences: Sequence[str]) -> str:
     """The page's HTML; whatever a client chose is escaped."""
     present = [each for each in made.clients if not each.past]
     groups = {by: [(name_of(group, by), group) for group in grouped(made.clients, by)] for by in GROUPINGS}
@@ -33,7 +32,7 @@ def html_page(target: str, made: ReadinessRun) -> str:
         rows(present),
         target=target,
         groups=groups,
-        sentences=made.sentences,
+        sentences=sentences,
         unseen=made.unseen,
         logs=made.logs,
         source=made.source,
@@ -64,16 +63,17 @@ def run(settings: ReadinessSettings) -> int:
     if settings.search and not made.clients:
         print("no client matches the search", file=sys.stderr)
         return _wrong(made.errors) if made.errors else CLEAN
-    if settings.search:
-        made = replace(made, sentences=(f"Only clients that match {settings.search!r}.", *made.sentences))
     if all(each.past for each in made.clients):
         latest = max((each.last_seen for each in made.clients), default="")
         return _wrong((f"no request since {settings.since} in {made.source}: the latest is of {latest}", *made.errors))
+    sentences = [*table.sentences(target, made.clients, settings.since, made.first)]
+    if settings.search:
+        sentences.insert(0, f"Only clients that match {settings.search!r}.")
     if settings.html:  # first, since a limit or a broken pipe concerns only what is printed
-        html = html_page(target, made)
+        html = html_page(target, made, sentences)
         write_page(settings.html, html)
         print(f"wrote {settings.html}", file=sys.stderr)
-    _print(settings, grouped(made.clients, settings.group_by), made.sentences, made.unseen)
+    _print(settings, grouped(made.clients, settings.group_by), sentences, made.unseen)
     if made.errors:
         return _wrong(made.errors)
     return FOUND if _fails(settings, made) else CLEAN

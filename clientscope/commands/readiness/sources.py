@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 
 from clientscope import topics
 from clientscope.clock import now_ms
-from clientscope.commands.readiness import ReadinessSettings, table
+from clientscope.commands.readiness import ReadinessSettings
 from clientscope.commands.xray.inventory import NO_REQUEST, LogRead, read_logs
 from clientscope.commands.xray.result import NO_BROKER_RELEASE, clients_of, judged_clients, not_read, question, seen_on
 from clientscope.errors import RecordError, SettingsError
@@ -25,7 +25,7 @@ from clientscope.model.topics import CONNECTIONS, STATUS
 from clientscope.profiles.owners import Owners
 from clientscope.query import Query
 from clientscope.readiness.judging import UpgradeQuestion, judge_seen, oldest_release, utc
-from clientscope.readiness.rows import JudgedClient, rows, searched
+from clientscope.readiness.rows import JudgedClient, searched
 from clientscope.readiness.seen import MOST_CLIENTS, MOST_LISTS, MOST_UNREAD, SeenClients
 from sinks.dashboard.state.connections import event
 from udfs.kernels.applications import application_of
@@ -36,7 +36,7 @@ class ReadinessRun:
     """What was read and judged.
 
     Attributes:
-        sentences: what is true of all clients.
+        first: the time of the first record; empty for logs.
         unseen: sentences on what isn't in the result: every bound that was reached.
         complete: whether no bound kept clients from being judged.
         errors: of logs that couldn't be read.
@@ -48,7 +48,7 @@ class ReadinessRun:
 
     clients: tuple[JudgedClient, ...]
     logs: tuple[LogRead, ...]
-    sentences: tuple[str, ...]
+    first: str
     unseen: tuple[str, ...]
     complete: bool
     errors: tuple[str, ...]
@@ -136,13 +136,11 @@ def by_gateways(settings: ReadinessSettings, target: str, owned: Owners, query: 
     releases = dict.fromkeys(clusters, given) if given else found.releases
     every = judge_seen(seen, UpgradeQuestion(target, releases, owned, application_of, since_ms), now)
     clients = searched(every, query)
-    last_old = max((each.last_old for each in clients), default="")
     dropped = found.clients.dropped
-    present = rows(each for each in clients if not each.past)
     return ReadinessRun(
         clients=tuple(clients),
         logs=(),
-        sentences=tuple(table.sentences(target, present, last_old, settings.since, utc(found.clients.first_ms))),
+        first=utc(found.clients.first_ms),
         unseen=tuple(_unseen(settings, found, clients, all(releases.get(cluster) for cluster in clusters), now)),
         complete=not (dropped["seen_clients"] or dropped["seen_versions"] or found.unreadable),
         errors=(),
@@ -198,8 +196,6 @@ def by_logs(settings: ReadinessSettings, target: str, owned: Owners, query: Quer
     inventory, logs = looked.inventory, looked.logs
     asked = question(target, release, owned, logs, since_ms)
     clients = searched(judged_clients(clients_of(inventory), asked), query)
-    last_old = max((each.last_old for each in clients), default="")
-    present = rows(each for each in clients if not each.past)
     unseen = not_read(logs, inventory)
     if past := sum(each.past for each in clients):
         unseen.append(f"Clients that sent nothing since {settings.since}, which are not judged: {past:,}.")
@@ -211,7 +207,7 @@ def by_logs(settings: ReadinessSettings, target: str, owned: Owners, query: Quer
     return ReadinessRun(
         clients=tuple(clients),
         logs=tuple(logs),
-        sentences=tuple(table.sentences(target, present, last_old, settings.since)),
+        first="",
         unseen=tuple(unseen),
         complete=not inventory.left_out and not any(log.stopped for log in logs),
         errors=tuple(looked.errors),

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from clientscope.commands.xray.output import READINESS_COLOURS
 from clientscope.readiness.groups import GROUPINGS, By, ReadinessGroup, name_of
-from clientscope.readiness.rows import NAMES, ReadinessRow, clients_by_verdict
+from clientscope.readiness.rows import NAMES, JudgedClient, clients_by_verdict, rows
 from clientscope.report import text
 from clientscope.report.listing import is_narrow
 
@@ -28,13 +28,15 @@ def table(groups: Sequence[ReadinessGroup], by: By, sentences: Sequence[str], *,
     return Group(*parts, *(Text(sentence) for sentence in sentences))
 
 
-def sentences(target: str, rows: Sequence[ReadinessRow], last_old: str, since: str, first: str = "") -> Iterator[str]:
+def sentences(target: str, clients: Sequence[JudgedClient], since: str, first: str) -> Iterator[str]:
     """How many clients have which verdict, and when an old version was last seen.
 
     Args:
         first: the time of the first record; empty for logs.
     """
-    counts = ", ".join(f"{NAMES[readiness]}: {clients:,}" for readiness, clients in clients_by_verdict(rows).items())
+    judged = rows(each for each in clients if not each.past)
+    counts = ", ".join(f"{NAMES[readiness]}: {clients:,}" for readiness, clients in clients_by_verdict(judged).items())
+    last_old = max((each.last_old for each in clients), default="")
     yield f"Clients at Kafka {target}: {counts or 'none'}" + (f", by requests since {since}." if since else ".")
     if first:
         yield (
