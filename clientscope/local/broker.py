@@ -63,12 +63,6 @@ class BrokerPlan:
     release: str = "broker"
     zookeeper: str = ""
 
-    def __post_init__(self) -> None:
-        if self.zookeeper and self.voters:
-            raise ValueError("a broker is ZooKeeper's or one of a quorum's voters, not both")
-        if self.voters and (self.node_id not in self.voters or not self.cluster_id):
-            raise ValueError("a quorum of several nodes needs this node among its voters, and a cluster_id that all nodes share")
-
     @property
     def internal(self) -> str:
         """``HOST:PORT`` of listener INTERNAL."""
