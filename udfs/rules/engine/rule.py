@@ -11,17 +11,19 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from functools import lru_cache, partial
+from functools import lru_cache
 from importlib.resources import files
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from clientscope.catalog.configs import ClientType
 from clientscope.catalog.settings import numbers
 from clientscope.catalog.vocabulary import KnownSoftware
 from clientscope.model.result import Outcome, Verdict
 from clientscope.model.setting import Setting
-from clientscope.risks import RISKS, Risk
+from clientscope.risks import Risk
 from clientscope.severities import SEVERITIES, Severity
 from udfs.rules.engine.pushed_config import PushedConfig
 
@@ -138,6 +140,8 @@ class Instead:
         lacks: else, Kafka's name of a setting that the library of such clients doesn't have in their release.
     """
 
+    __pydantic_config__: ClassVar = ConfigDict(extra="forbid")
+
     fired: str
     library: str = ""
     since: str = ""
@@ -183,6 +187,8 @@ class Rule:
         instead: of several the first that is for the client's software.
     """
 
+    __pydantic_config__: ClassVar = ConfigDict(extra="forbid")
+
     code: str
     name: str
     title: str
@@ -198,7 +204,7 @@ class Rule:
     client_types: frozenset[ClientType] = frozenset(ClientType)
     needs: Needs = Needs.DEFAULT_KEYS
     keys: tuple[str, ...] = ()
-    limits: Mapping[str, float] = field(default_factory=dict)
+    limits: Mapping[str, int | float] = field(default_factory=dict)
     bounds: tuple[str, ...] = ()
     wrong: str = ""
     right: tuple[str, ...] = ()
@@ -246,35 +252,16 @@ class Rule:
         return judged(text == self.wrong, text is not None and (not self.right or text in (self.wrong, *self.right)))
 
 
-def _one_of(known: Sequence[str], word: str) -> str:
-    if word not in known:
-        raise ValueError(f"{word!r} is none of {', '.join(known)}")
-    return word
-
-
-_MADE: Mapping[str, Callable[[Any], Any]] = {
-    "severity": partial(_one_of, SEVERITIES),
-    "risks": lambda of: tuple(_one_of(RISKS, each) for each in of),
-    "client_types": lambda of: frozenset(map(ClientType, of)),
-    "needs": Needs,
-    "dialects": frozenset,
-    "instead": lambda of: tuple(Instead(**each) for each in of),
-    "cases": lambda of: tuple(_case(**each) for each in of),
-    **dict.fromkeys(("sources", "keys", "right"), tuple),
-}
-"""Attribute → what is made of its value in TOML."""
+_RULE = TypeAdapter(Rule)
 
 
 def _declared(code: str, said: dict[str, Any]) -> Rule:
     """The rule of a table; see `Rule`."""
     bounds, limits = said.pop("bounds", {}), said.pop("limits", {})
     messages = tuple(said.pop(outcome) for outcome in OUTCOMES)
-    for key in _MADE.keys() & said.keys():
-        try:
-            said[key] = _MADE[key](said[key])
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"{key}: {error}") from None
-    made = Rule(code, messages=messages, limits={**bounds, **limits}, bounds=tuple(bounds), **said)
+    cases = tuple(_case(**each) for each in said.pop("cases"))
+    table = {**said, "code": code, "messages": messages, "cases": cases, "limits": {**bounds, **limits}, "bounds": tuple(bounds)}
+    made = _RULE.validate_python(table)
     for outcome in range(len(OUTCOMES)):
         made.message(outcome)  # a KeyError for a threshold that isn't there
     return made
@@ -290,6 +277,9 @@ def declared(name: str, text: str) -> dict[str, Rule]:
     for code, said in tomllib.loads(text).items():
         try:
             made[code] = _declared(code, said)
+        except ValidationError as error:
+            first = error.errors()[0]
+            raise ValueError(f"{name}: {code}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"{name}: {code}: {error}{' is missing' * isinstance(error, KeyError)}") from None
     return made
