@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import accumulate
 from operator import attrgetter
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -22,7 +23,7 @@ from clientscope.catalog.value_states import ValueState
 from clientscope.digest import DigestKey
 from clientscope.errors import RecordError
 from clientscope.model.codec import decode
-from clientscope.model.connection import ClientConnectionRecord, SeriesCount
+from clientscope.model.connection import ClientConnectionRecord
 from clientscope.model.push import Push
 from clientscope.model.setting import TYPE_NUMBERS, Redaction, TypeName
 from clientscope.policy.redaction import ClientNames, JudgedRecord, judged_record
@@ -86,6 +87,7 @@ _COUNT = pa.struct(
     ]
 )
 
+_OF_COUNT = attrgetter(*(field.name for field in _COUNT))
 _TRAFFIC = pa.struct([("connection", pa.int64()), ("bytes_in_per_second", pa.int64()), ("bytes_out_per_second", pa.int64())])
 
 CONNECTION = pa.struct(
@@ -146,7 +148,11 @@ def judged_connections(values: pa.Array, key: DigestKey | None) -> tuple[list[Cl
 def decode_connections(values: pa.Array, key: DigestKey | None = None) -> pa.StructArray:
     """`CONNECTION` of records of ``clientscope.connections``, likewise."""
     records, errors = judged_connections(values, key)
-    special = {"counts": _counts(records), "requested_versions": _requested(records), "traffic": _traffic(records)}
+    special = {
+        "counts": _lists([[*map(_OF_COUNT, record.counts)] if record else None for record in records], _COUNT),
+        "requested_versions": pa.array([record and record.requested for record in records], pa.binary()),
+        "traffic": _lists([record.traffic if record else None for record in records], _TRAFFIC),
+    }
     return _columns(records, errors, CONNECTION, special)
 
 
@@ -226,30 +232,11 @@ def _configs(judged: Sequence[JudgedRecord | None]) -> pa.ListArray:
     return _listed(offsets, [columns[field.name] for field in _SETTING], _SETTING, judged)
 
 
-def _counts(records: Sequence[ClientConnectionRecord | None]) -> pa.ListArray:
-    offsets: list[int] = [0]
-    counts: list[SeriesCount] = []
-    for record in records:
-        if record is not None:
-            counts += record.counts
-        offsets.append(len(counts))
-    columns = [pa.array(list(map(attrgetter(field.name), counts)), field.type) for field in _COUNT]
-    return _listed(offsets, columns, _COUNT, records)
-
-
-def _requested(records: Sequence[ClientConnectionRecord | None]) -> pa.BinaryArray:
-    return pa.array([None if record is None else record.requested for record in records], pa.binary())
-
-
-def _traffic(records: Sequence[ClientConnectionRecord | None]) -> pa.ListArray:
-    offsets: list[int] = [0]
-    rows: list[tuple[int, int, int]] = []
-    for record in records:
-        if record is not None:
-            rows += record.traffic
-        offsets.append(len(rows))
-    columns = [pa.array([row[place] for row in rows], field.type) for place, field in enumerate(_TRAFFIC)]
-    return _listed(offsets, columns, _TRAFFIC, records)
+def _lists(rows: Sequence[Sequence[tuple[Any, ...]] | None], of: pa.StructType) -> pa.ListArray:
+    """A list of ``of`` for each, by the values of its items; null for None."""
+    items = [item for each in rows for item in each or ()]
+    columns = [pa.array([item[place] for item in items], field.type) for place, field in enumerate(of)]
+    return _listed([0, *accumulate(len(each or ()) for each in rows)], columns, of, rows)
 
 
 def _listed(offsets: list[int], columns: list[pa.Array], of: pa.StructType, records: Sequence[object]) -> pa.ListArray:
