@@ -11,7 +11,7 @@ from clientscope.local import jars
 def main() -> None:
     """Resolves every configuration, and locks the digests of its jars."""
     with tempfile.TemporaryDirectory(prefix="clientscope-jars-") as scratch:
-        jars.retrieve(Path(scratch), print, (*jars.CONFIGURATIONS, *jars.EXTRA))
+        jars.retrieve(Path(scratch), print, jars.configurations())
         found = sorted(Path(scratch).glob("*/*.jar"))
         jars.LOCK.write_text("".join(f"{jars.sha256(path)}  {path.relative_to(scratch)}\n" for path in found))
         print(f"locked {len(found)} jars in {jars.LOCK}")

@@ -30,7 +30,7 @@ def run(settings: JarsSettings) -> int:
     from clientscope.errors import EnvironmentProblem, SettingsError
     from clientscope.local import jars
 
-    if settings.only and settings.only not in (known := (*jars.CONFIGURATIONS, *jars.EXTRA)):
+    if settings.only and settings.only not in (known := jars.configurations()):
         raise SettingsError(f"--only: no set of jars is named {settings.only!r}", f"one of {', '.join(known)}")
     for configuration in (settings.only,) if settings.only else jars.CONFIGURATIONS:
         found = jars.jars(configuration, print)

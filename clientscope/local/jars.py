@@ -15,6 +15,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from xml.etree import ElementTree
 
 from clientscope.errors import EnvironmentProblem
 from clientscope.local.java import java
@@ -23,12 +24,6 @@ _HERE = Path(__file__).parent
 IVY_XML = _HERE / "ivy.xml"
 LOCK = _HERE / "jars.sha256"
 CONFIGURATIONS = ("spark", "broker")
-JAVA_CLIENTS = ("client-2.1", "client-2.8", "client-3.7", "client-3.9", "client-4.4")
-OLDER_BROKERS = ("broker-2.4", "broker-2.7", "broker-2.8", "broker-3.6", "broker-3.9", "broker-4.0.0", "broker-4.0.1")
-OTHER_SPARKS = ("spark-3.5", "spark-4.0", "spark-4.1")
-"""``spark`` is for the release that requirements.lock has."""
-EXTRA = ("hdfs", *OTHER_SPARKS, *OLDER_BROKERS, *JAVA_CLIENTS, "peer")
-
 Progress = Callable[[str], None]
 
 
@@ -37,13 +32,19 @@ def home() -> Path:
     return Path(os.environ.get("CLIENTSCOPE_JARS") or Path.home() / ".cache" / "clientscope" / "jars")
 
 
+def configurations() -> list[str]:
+    """All of ``ivy.xml``, in its order; ``spark`` is for the release that requirements.lock has."""
+    names = [each.get("name", "") for each in ElementTree.parse(IVY_XML).iter("conf")]  # noqa: S314 - our own file
+    return [name for name in names if name != "default"]
+
+
 def jars(configuration: str, progress: Progress = lambda line: None) -> list[Path]:
     """The jars of one configuration of ``ivy.xml``, each with the digest that was locked.
 
-    Downloads what is missing: both of `CONFIGURATIONS`, or one of `EXTRA`.
+    Downloads what is missing: of both of `CONFIGURATIONS`, or of another.
 
     Args:
-        configuration: one of `CONFIGURATIONS` or `EXTRA`.
+        configuration: one of `configurations`.
         progress: called with a line that says what is being done, when something must be downloaded.
 
     Raises:
@@ -79,7 +80,7 @@ def _alone() -> Iterator[None]:
         yield
 
 
-def download(progress: Progress = lambda line: None, configurations: Sequence[str] = CONFIGURATIONS) -> None:
+def download(progress: Progress, configurations: Sequence[str]) -> None:
     """Fetches every jar of these configurations and checks each against the lock.
 
     Raises:

@@ -77,4 +77,4 @@ def test_every_jar_is_locked_by_its_digest() -> None:
     lines = (ROOT / "clientscope" / "local" / "jars.sha256").read_text().splitlines()
     assert len(lines) > 40
     named = [re.fullmatch(r"[0-9a-f]{64}  ([\w.-]+)/[\w.+-]+\.jar", line) for line in lines]
-    assert {match and match[1] for match in named} == {*jars.CONFIGURATIONS, *jars.EXTRA}
+    assert {match and match[1] for match in named} == {*jars.configurations()}

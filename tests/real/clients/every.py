@@ -12,7 +12,7 @@ from clients.process import FranzGo, KafkaJS, Sarama
 from clients.python import Aiokafka, Confluent, KafkaPython
 from clients.script import Client
 
-from clientscope.local.jars import JAVA_CLIENTS
+from clientscope.local import jars
 
 CLIENTS: dict[str, Callable[[str], Client]] = {
     "kafka-python": KafkaPython,
@@ -21,7 +21,11 @@ CLIENTS: dict[str, Callable[[str], Client]] = {
     "franz-go": FranzGo,
     "sarama": Sarama,
     "kafkajs": KafkaJS,
-    **{f"java {name.removeprefix('client-')}": partial(JavaClient, configuration=name) for name in JAVA_CLIENTS},
+    **{
+        f"java {name.removeprefix('client-')}": partial(JavaClient, configuration=name)
+        for name in jars.configurations()
+        if name.startswith("client-")
+    },
 }
 
 
