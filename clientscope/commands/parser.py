@@ -24,7 +24,7 @@ Exit status: 0 done; 1 not done (no broker, no right, or what a command's --help
 """
 
 
-def parser(entries: Iterable[Command | CommandGroup] = ENTRIES) -> argparse.ArgumentParser:
+def parser() -> argparse.ArgumentParser:
     """A parser of all commands; what it parses has the chosen one in ``_command``."""
     made = argparse.ArgumentParser(
         prog="clientscope",
@@ -35,7 +35,7 @@ def parser(entries: Iterable[Command | CommandGroup] = ENTRIES) -> argparse.Argu
     )
     made.add_argument("--version", action="version", version=f"clientscope {__version__}")
     made.add_argument("--debug", action="store_true", help="also print the traceback of an error")
-    _add_all(made.add_subparsers(metavar="COMMAND", required=True), entries)
+    _add_all(made.add_subparsers(metavar="COMMAND", required=True), ENTRIES)
     return made
 
 

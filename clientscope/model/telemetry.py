@@ -79,8 +79,8 @@ def _written(label: str) -> str:
 _WRITTEN = frozenset(map(_written, _TAKEN))
 
 
-def unpack(compression: int, data: bytes, most_bytes: int = MOST_UNPACKED_BYTES) -> bytes:
-    """What a client pushed, uncompressed; no more than ``most_bytes`` are ever in memory.
+def unpack(compression: int, data: bytes) -> bytes:
+    """What a client pushed, uncompressed; no more than `MOST_UNPACKED_BYTES` are ever in memory.
 
     Args:
         compression: Kafka's number of the type.
@@ -91,32 +91,32 @@ def unpack(compression: int, data: bytes, most_bytes: int = MOST_UNPACKED_BYTES)
     if compression == UNCOMPRESSED:
         unpacked = data
     elif compression == GZIP:
-        unpacked = _gunzip(data, most_bytes)
+        unpacked = _gunzip(data)
     elif compression == ZSTD:
-        unpacked = _unzstd(data, most_bytes)
+        unpacked = _unzstd(data)
     else:
         raise RecordError("compression", str(compression))
-    if len(unpacked) > most_bytes:
-        raise RecordError("too_large", f"more than {most_bytes} bytes")
+    if len(unpacked) > MOST_UNPACKED_BYTES:
+        raise RecordError("too_large", f"more than {MOST_UNPACKED_BYTES} bytes")
     return unpacked
 
 
-def _gunzip(data: bytes, most_bytes: int) -> bytes:
+def _gunzip(data: bytes) -> bytes:
     reader = zlib.decompressobj(_GZIP_WINDOW)
     try:
-        unpacked = reader.decompress(data, most_bytes + 1)
+        unpacked = reader.decompress(data, MOST_UNPACKED_BYTES + 1)
     except zlib.error as error:
         raise RecordError("unreadable", str(error)) from None
-    if len(unpacked) <= most_bytes and not reader.eof:
+    if len(unpacked) <= MOST_UNPACKED_BYTES and not reader.eof:
         raise RecordError("unreadable", "truncated")
     return unpacked
 
 
-def _unzstd(data: bytes, most_bytes: int) -> bytes:
+def _unzstd(data: bytes) -> bytes:
     import zstandard  # noqa: PLC0415  only where a broker asks for telemetry
 
     reader = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW_BYTES).stream_reader(data)
     try:
-        return reader.read(most_bytes + 1)
+        return reader.read(MOST_UNPACKED_BYTES + 1)
     except zstandard.ZstdError as error:
         raise RecordError("unreadable", str(error)) from None
