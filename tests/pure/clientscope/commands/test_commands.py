@@ -74,30 +74,6 @@ def test_a_command_without_settings_in_files_reads_none(argv: Sequence[str], mon
     assert "unknown" in clientscope("topics").refused
 
 
-def _required(command: Command) -> list[str]:
-    return ["x" for field in command.settings.model_fields.values() if option(field).positional and field.is_required()]
-
-
-def _each(command: Command) -> list[list[str]]:
-    """Command lines that have one invalid value each."""
-    lines = []
-    for name, field in command.settings.model_fields.items():
-        if sources.is_secret(field) or option(field).positional:
-            continue
-        if field.annotation in (int, float) or get_origin(field.annotation) is Literal:
-            assert not get_args(field.annotation) or "no-such" not in get_args(field.annotation)
-            lines.append([*command.words, *_required(command), sources.flag(name, field), "no-such"])
-    return lines
-
-
-ALL = pytest.mark.parametrize("command", COMMANDS, ids=lambda command: " ".join(command.words))
-FILES = pytest.mark.parametrize(
-    "command",
-    [each for each in COMMANDS if not all(map(sources.is_flag_only, each.settings.model_fields.values()))],
-    ids=lambda command: " ".join(command.words),
-)
-
-
 @pytest.mark.parametrize("words", [[], ["findings"], *(each.words for each in COMMANDS)], ids=" ".join)
 def test_help_is_as_wide_as_the_terminal(words: list[str], monkeypatch: pytest.MonkeyPatch, clientscope: Run) -> None:
     for columns in (80, 120):
@@ -114,24 +90,6 @@ def test_explanation_is_as_wide_as_the_terminal(words: str, monkeypatch: pytest.
         widths[columns] = max(len(line) for line in lines if "://" not in line)
     assert all(width <= min(columns, 120) for columns, width in widths.items())
     assert widths[60] < widths[80] < widths[120] == widths[200]
-
-
-@ALL
-def test_an_unknown_flag_and_an_invalid_value(command: Command, clientscope: Run) -> None:
-    for line in ([*command.words, *_required(command), "--no-such-flag"], *_each(command)):
-        status, out, err = clientscope(*line)
-        assert (status, out, "Traceback" in err) == (2, "", False), line
-
-
-@FILES
-def test_a_wrong_file_and_a_wrong_variable(command: Command, monkeypatch: pytest.MonkeyPatch, clientscope: Run) -> None:
-    words = [*command.words, *_required(command)]
-    for text in ("[gatway]\n", '[kafka]\n"bootstrap.srvers" = "x:1"\n', "not TOML"):
-        Path("c.toml").write_text(text)
-        assert clientscope(*words, "--config", "c.toml").refused.startswith("error: "), text
-    assert clientscope(*words, "--config", "missing.toml").refused.startswith("error: ")
-    monkeypatch.setenv("CLIENTSCOPE_GATEWAY_LISTN", "x")
-    assert clientscope(*words).refused.startswith("error: ")
 
 
 @pytest.mark.parametrize("command", {each.error_status: each for each in COMMANDS}.values(), ids=lambda command: " ".join(command.words))
@@ -163,7 +121,7 @@ def _query_error() -> QueryError:
 
 WRONG = [
     "findngs", "--debug findngs show x", "zzz", "findings lst", "stream --bootstrap-server kafka:9092", "findings --limt=3", "stream --zzz",
-    "findings show a b", "x" * 500,
+    "findings show a b", "x" * 500, "stream --max-clients many", "serve --loopback-role root", "topics --config none.toml",
 ]  # fmt: skip
 
 
