@@ -170,7 +170,8 @@ def test_free_off_and_elsewhere() -> None:
 def test_one_that_never_answers_is_another() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"127.0.0.1:{silent.getsockname()[1]}"
-        assert ports(0.2, listen=address)["--listen"].outcome is Outcome.PROBLEM
+        found = ports(0.2, listen=address)["--listen"]
+        assert (found.outcome, found.command) == (Outcome.PROBLEM, f"ss -ltnp 'sport = :{silent.getsockname()[1]}'")
         assert ports(0.2, metrics_listen=address)["--metrics-listen"].outcome is Outcome.PROBLEM
 
 
