@@ -95,22 +95,12 @@ def test_the_broker_says_what_the_catalogue_has_for_its_release(broker: Any) -> 
     assert answer.broker.controller is True
 
 
-def test_all_some_and_none(broker: Any) -> None:
-    every = run("--bootstrap-servers", broker.internal)
-    rows = [line.split() for line in every.splitlines() if line[:4].strip().isdigit()]
-    with RawClient.connect(broker.internal, "direct") as client:
-        direct = {each.api_key: (each.min_version, each.max_version) for each in client.api_versions("a", "1").api_keys}
-    assert [int(row[0]) for row in rows] == sorted(direct)
-    assert {int(row[0]): tuple(int(end) for end in (row[2].split("–") * 2)[:2]) for row in rows} == direct
-    assert every.rstrip().endswith("Broker 1: 77 APIs, as in Apache Kafka 4.4.")
-    some = run("--bootstrap-servers", broker.internal, "--api", "Produce,fetch,18")
-    assert [line.split()[1] for line in some.splitlines() if line[:4].strip().isdigit()] == ["Produce", "Fetch", "ApiVersions"]
-    none = run("--bootstrap-servers", broker.internal, "--api", "none")
-    assert "ApiVersions v4" in none
-    assert "Produce" not in none
-    (parsed,) = map(json.loads, run("--bootstrap-servers", broker.internal, "--api", "Produce", "-o", "jsonl").splitlines())
+def test_the_command_says_the_same(broker: Any) -> None:
+    assert run("--bootstrap-servers", broker.internal).rstrip().endswith("Broker 1: 77 APIs, as in Apache Kafka 4.4.")
+    (parsed,) = map(json.loads, run("--bootstrap-servers", broker.internal, "--api", "Produce,fetch", "-o", "jsonl").splitlines())
     assert (parsed["broker"], parsed["state"], parsed["version"]) == (1, "answered", 4)
-    assert parsed["apis"] == [{"key": 0, "name": "Produce", "min": 0, "max": 13, "differs": False}]
+    assert parsed["apis"][0] == {"key": 0, "name": "Produce", "min": 0, "max": 13, "differs": False}
+    assert [each["key"] for each in parsed["apis"]] == [0, 1]
 
 
 def test_a_broker_that_is_not_there(spare: RunningBroker) -> None:
