@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -55,3 +56,15 @@ def test_a_jar_that_was_changed_is_not_used(cache: Path) -> None:
     with pytest.raises(EnvironmentProblem, match=r"two\.jar was changed after it was downloaded") as caught:
         jars.jars("spark")
     assert f"rm {jar}" in str(caught.value.hint)
+
+
+def test_a_jar_that_is_not_the_locked_one_is_refused(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def retrieve(target: Path, progress: object, configurations: object) -> None:
+        shutil.copytree(cache, target / "spark")
+        (target / "spark" / "two.jar").write_bytes(b"another")
+
+    (cache / "two.jar").unlink()
+    monkeypatch.setattr(jars, "retrieve", retrieve)
+    with pytest.raises(EnvironmentProblem, match=r"two\.jar has SHA-256"):
+        jars.jars("spark")
+    assert not (cache / "two.jar").exists()
