@@ -47,7 +47,6 @@ def test_a_rule_judges_in_one_way(rule: Rule) -> None:
 
 @EACH
 def test_a_rules_metadata_is_sound(rule: Rule) -> None:
-    assert rule.severity in SEVERITIES
     assert rule.client_types
     assert set(rule.keys) <= set(KEYS)
     assert rule.dialects is None or rule.dialects <= {each.name for each in DIALECTS}
