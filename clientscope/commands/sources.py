@@ -7,7 +7,6 @@ import os
 import re
 import shutil
 import textwrap
-import tomllib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -186,33 +185,21 @@ def _known() -> Iterator[tuple[type[Settings], str, FieldInfo]]:
                 yield command.settings, name, field
 
 
-def _read_toml(path: Path) -> dict[str, dict[str, Any]]:
-    try:
-        text = path.read_text()
-        tables = tomllib.loads(text)
-    except OSError as error:
-        raise SettingsError(f"{path}: {error.strerror}", "--config and CLIENTSCOPE_CONFIG must name a readable TOML file") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{path} is not TOML: {error}") from None
+def _read_toml(path: Path) -> dict[str, Any]:
+    from clientscope.profiles.toml_tables import TomlFile
+
+    file = TomlFile(path, "--config and CLIENTSCOPE_CONFIG must name a readable TOML file")
     known: dict[str, set[str]] = defaultdict(set)
     for setting in _known():
         section, key = _place(*setting)
         known[section].add(key)
-    for section, table in tables.items():
+    for section, table in file.tables.items():
         if section not in known or not isinstance(table, dict):
-            raise SettingsError(f"{path}:{_line(text, section)}: unknown table [{section}]", f"known: {', '.join(sorted(known))}")
+            raise file.error((section,), f"unknown table [{section}]", f"known: {', '.join(sorted(known))}")
         for key in table:
             if key not in known[section]:
-                raise SettingsError(
-                    f"{path}:{_line(text, key)}: unknown key {key} in [{section}]", f"known: {', '.join(sorted(known[section]))}"
-                )
-    return tables
-
-
-def _line(text: str, key: str) -> int:
-    """The line of a key, for an error; tomllib doesn't report it."""
-    found = re.search(rf'^\s*\[?"?{re.escape(key)}"?\s*[=\].]', text, re.MULTILINE)
-    return text.count("\n", 0, found.end()) + 1 if found else 1
+                raise file.error((section, key), f"unknown key {key} in [{section}]", f"known: {', '.join(sorted(known[section]))}")
+    return file.tables
 
 
 def _refuse_unknown_variables(environ: Mapping[str, str]) -> None:
