@@ -13,7 +13,7 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from types import NoneType
 from typing import Any, Generic, TypeVar
@@ -152,12 +152,12 @@ def show(settings: ListingSettings, fields: Sequence[str], ask: Callable[[], Lis
     console = Console()
     if settings.output == "jsonl" or not console.is_terminal:
         while True:
-            for line in form.lines("jsonl", *form.chosen(ask())):
+            for line in form.lines("jsonl", form.chosen(ask())):
                 print(line, flush=True)
             time.sleep(EVERY_S)
     with Live(console=console, auto_refresh=False, screen=True) as live:
         while True:
-            live.update(form.view(*form.chosen(ask())) or Text(), refresh=True)
+            live.update(form.view(form.chosen(ask())) or Text(), refresh=True)
             time.sleep(EVERY_S)
 
 
@@ -177,16 +177,14 @@ def is_narrow() -> bool:
 
 
 def _print_once(form: _Form, asked: Listed[Item]) -> None:
-    listed, items = form.chosen(asked)
+    listed = form.chosen(asked)
     if form.settings.output in ("table", "wide"):
-        view = form.view(listed, items)
+        view = form.view(listed)
         if view is not None:
             print_view(view)
     else:
-        for line in form.lines(form.settings.output, listed, items):
+        for line in form.lines(form.settings.output, listed):
             print(line)
-    if more := len(listed.items) - len(items):
-        print(f"{more} more; raise --limit to see them", file=sys.stderr)
     for text in listed.left_out:
         print(text, file=sys.stderr)
 
@@ -204,39 +202,44 @@ class _Form:
     order: Sequence[tuple[str, bool]]
     columns: Sequence[str]
 
-    def chosen(self, listed: Listed[Item]) -> tuple[Listed[Item], Sequence[Item]]:
+    def chosen(self, listed: Listed[Item]) -> Listed[Item]:
         """In the order and within the limit that were asked for."""
         items = list(listed.items)
         for field, descending in reversed(self.order):  # sorting is stable, so the first field is sorted by last
             values = {id(item): _value(field, listed.row(item)) for item in items}
             items.sort(key=lambda item: _rank(field, values[id(item)]), reverse=descending)
             items.sort(key=lambda item: values[id(item)] is None)
-        return listed, items[: self.settings.limit] if self.settings.limit else items
+        more = len(items) - (self.settings.limit or len(items))
+        if more <= 0:
+            return replace(listed, items=items)
+        said = f"{more} more; raise --limit to see them"
+        return replace(listed, items=items[: self.settings.limit], left_out=[said, *listed.left_out])
 
-    def view(self, listed: Listed[Item], items: Sequence[Item]) -> RenderableType | None:
+    def view(self, listed: Listed[Item]) -> RenderableType | None:
         """For a terminal."""
         if self.settings.columns:
-            return columns_table(self.columns, list(self._rows(listed, items)))
-        return listed.table(items, self.settings.output == "wide")
+            return columns_table(self.columns, list(self._rows(listed)))
+        return listed.table(listed.items, self.settings.output == "wide")
 
-    def lines(self, output: str, listed: Listed[Item], items: Sequence[Item]) -> Iterator[str]:
+    def lines(self, output: str, listed: Listed[Item]) -> Iterator[str]:
         """For programs."""
-        rows: Iterable[Row] = map(listed.row, items)
+        rows: Iterable[Row] = map(listed.row, listed.items)
         if self.settings.columns:
-            rows = ({name: row.get(name) for name in self.columns} for row in self._rows(listed, items))
+            rows = ({name: row.get(name) for name in self.columns} for row in self._rows(listed))
         match output:
             case "json":
                 yield json.dumps(list(rows), ensure_ascii=False, indent=2)
             case "jsonl":
                 yield from (json.dumps(row, ensure_ascii=False) for row in rows)
             case "name":
-                yield from (listed.name(item) for item in items)
+                yield from map(listed.name, listed.items)
             case _:
                 yield csv_line(self.columns)
-                yield from (csv_line(row.get(name) for name in self.columns) for row in self._rows(listed, items))
+                yield from (csv_line(row.get(name) for name in self.columns) for row in self._rows(listed))
 
-    def _rows(self, listed: Listed[Item], items: Sequence[Item]) -> Iterator[Row]:
-        for item in items:
+    @staticmethod
+    def _rows(listed: Listed[Item]) -> Iterator[Row]:
+        for item in listed.items:
             yield from listed.cells(item) if listed.cells else (flat(listed.row(item)),)
 
 
