@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import termios
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from rich.console import Group, RenderableType
@@ -14,9 +14,7 @@ from rich.text import Text
 from clientscope.digest import DigestKey
 from clientscope.errors import SettingsError
 from clientscope.model.finding import Finding
-from clientscope.query import term_text
-from clientscope.report.api import Api
-from clientscope.report.findings import details, every
+from clientscope.report.findings import details
 from clientscope.report.text import plain
 
 LONGEST = 1024 * 1024
@@ -92,15 +90,6 @@ NOBODY = (
     "No finding has this value. It must be the whole value of a setting: of sasl.jaas.config the whole line, not the password in it. "
     "Leaks that were closed are forgotten after 30 days, and a push without a digest key can't be compared."
 )
-
-
-def fetch(api: Api, digests: Iterable[str]) -> list[Finding]:
-    """The findings in every state that have one of the digests.
-
-    Raises:
-        EnvironmentProblem: no serve answers, it requires a token, or it is still reading its topics.
-    """
-    return every(api, term_text("digest", *digests))
 
 
 def view(found: Sequence[Finding], now_ms: int) -> RenderableType:

@@ -159,8 +159,10 @@ def _who_has(settings: FindingsWhoHasSettings) -> int:
     from clientscope.digest import DigestKey
     from clientscope.errors import SettingsError
     from clientscope.model.codec import as_json
+    from clientscope.query import term_text
     from clientscope.report import listing, who_has
     from clientscope.report.api import Api
+    from clientscope.report.findings import every
 
     if settings.digest_key_file is None:
         raise SettingsError(
@@ -168,7 +170,7 @@ def _who_has(settings: FindingsWhoHasSettings) -> int:
         )
     api, key = Api(settings), DigestKey.read(settings.digest_key_file)
     core_dumps.forbid()
-    found = who_has.fetch(api, who_has.read_digests(key))
+    found = every(api, term_text("digest", *who_has.read_digests(key)))
     if settings.output == "json":
         print(json.dumps([as_json(finding) for finding in found], ensure_ascii=False, indent=2))
         print(who_has.ONLY_THE_BROKER if found else who_has.NOBODY, file=sys.stderr)
