@@ -10,12 +10,10 @@ import re
 from enum import IntEnum
 
 from clientscope.catalog.configs import Type
-from clientscope.catalog.sensitive_keys import INFIXES, PREFIXES, SUFFIXES, judge_key, normalise
+from clientscope.catalog.sensitive_keys import judge_key, normalise
 from clientscope.catalog.sensitive_names import FIELDS, judge_key_text, judge_name, placeholder
 from clientscope.catalog.sensitive_values import is_without_secret, judge_value, names_classes
 from clientscope.catalog.value_states import ValueState
-
-__all__ = ["INFIXES", "PREFIXES", "SUFFIXES", "Tier", "normalise", "reason", "shown", "shown_key", "tier", "under_hidden_key"]
 
 CERTIFICATE_KEYS = r"(?:^|\.)ssl\.(?:truststore\.certificates|keystore\.certificate\.chain)"
 """How keys end that are of type PASSWORD in Kafka's ConfigDefs, since they are long; a certificate is public."""
