@@ -9,8 +9,8 @@ Gateways redact before they publish, but others may publish raw records. So each
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Callable, Sequence
+from functools import lru_cache, partial
 from itertools import accumulate
 from operator import attrgetter
 from typing import Any, TypeVar
@@ -45,6 +45,12 @@ _SETTING = pa.struct(
     ]
 )
 
+_GATEWAY = (
+    ("cluster", pa.string()),
+    ("broker", pa.int32()),
+    ("gateway", pa.string()),
+    ("epoch", pa.int64()),
+)
 _CLIENT = (
     ("connection", pa.int64()),
     ("listener", pa.string()),
@@ -61,10 +67,7 @@ _CLIENT = (
 PUSH = pa.struct(
     [
         ("received_ms", pa.int64()),
-        ("cluster", pa.string()),
-        ("broker", pa.int32()),
-        ("gateway", pa.string()),
-        ("epoch", pa.int64()),
+        *_GATEWAY,
         *_CLIENT,
         ("origin", pa.string()),
         ("digest_key_id", pa.string()),
@@ -93,10 +96,7 @@ _TRAFFIC = pa.struct([("connection", pa.int64()), ("bytes_in_per_second", pa.int
 CONNECTION = pa.struct(
     [
         ("kind", pa.string()),
-        ("cluster", pa.string()),
-        ("broker", pa.int32()),
-        ("gateway", pa.string()),
-        ("epoch", pa.int64()),
+        *_GATEWAY,
         ("sequence", pa.int64()),
         ("timestamp_ms", pa.int64()),
         *_CLIENT,
@@ -133,14 +133,14 @@ def decode_pushes(values: pa.Array, key: DigestKey | None = None) -> pa.StructAr
 
 def judged_pushes(values: pa.Array, key: DigestKey | None) -> tuple[list[JudgedRecord | None], list[str | None]]:
     """The same as records that may be shown, and why the others are none."""
-    records, errors = _decoded(Push, values)
+    records, errors = read_each(partial(decode, Push), values)
     names = _names(key)
     return [None if record is None else judged_record(record, names) for record in records], errors
 
 
 def judged_connections(values: pa.Array, key: DigestKey | None) -> tuple[list[ClientConnectionRecord | None], list[str | None]]:
     """Records of ``clientscope.connections``, likewise."""
-    records, errors = _decoded(ClientConnectionRecord, values)
+    records, errors = read_each(partial(decode, ClientConnectionRecord), values)
     names = _names(key)
     return [record and names.of_record(record) for record in records], errors
 
@@ -161,13 +161,17 @@ def _names(key: DigestKey | None) -> ClientNames:
     return ClientNames(key)
 
 
-def _decoded(record_class: type[Record], values: pa.Array) -> tuple[list[Record | None], list[str | None]]:
-    """Records, and why the others are none."""
+def read_each(read: Callable[[bytes | None], Record], values: pa.Array) -> tuple[list[Record | None], list[str | None]]:
+    """Records, and why the others are none.
+
+    Args:
+        read: makes a record of a value, or raises a RecordError.
+    """
     errors: list[str | None] = []
     records: list[Record | None] = []
     for value in values.to_pylist():
         try:
-            records.append(decode(record_class, value))
+            records.append(read(value))
             errors.append(None)
         except RecordError as error:
             records.append(None)

@@ -9,7 +9,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import pyarrow as pa
@@ -26,7 +26,7 @@ from clientscope.model.codec import decode, invalid_fields
 from clientscope.model.fields import GivenName, Id32, Name, SecurityProtocol, Uuid, record
 from clientscope.model.telemetry import ATTRIBUTES, MOST_RECORD_BYTES, TERMINATING
 from clientscope.policy.redaction import ClientNames
-from udfs.decode import DECODE_ERROR
+from udfs.decode import DECODE_ERROR, PUSH, read_each
 
 
 @record
@@ -48,22 +48,12 @@ class TelemetrySender:
     terminating: bool = False
 
 
+_SAID = ("copied", "terminating")
 CLIENT = (
-    pa.field("cluster", pa.string()),
-    pa.field("broker", pa.int32()),
-    pa.field("gateway", pa.string()),
-    pa.field("listener", pa.string()),
-    pa.field("security_protocol", pa.string()),
-    pa.field("address", pa.string()),
-    pa.field("principal", pa.string()),
-    pa.field("client_id", pa.string()),
-    pa.field("software_name", pa.string()),
-    pa.field("software_version", pa.string()),
-    pa.field("instance_id", pa.string()),
-    pa.field("copied", pa.bool_()),
-    pa.field("terminating", pa.bool_()),
+    *(PUSH.field(each.name) for each in fields(TelemetrySender) if each.name not in _SAID),
+    *(pa.field(name, pa.bool_()) for name in _SAID),
 )
-"""Columns of a `TelemetrySender`."""
+"""Columns of a `TelemetrySender`: those of a push, and what it says of its metrics."""
 
 COLUMNS = (
     pa.field("client_kind", pa.string()),
@@ -205,16 +195,8 @@ def rows_of_facts(values: pa.Array, key: DigestKey | None = None) -> pa.StructAr
         key: makes placeholders that tell hidden names apart; without it all are alike.
     """
     names = ClientNames(key)
-    facts: list[ClientFacts | None] = []
-    errors: list[str | None] = []
-    for value in values.to_pylist():
-        try:
-            found = client_facts(value)
-            facts.append(replace(found, client=names.of_record(found.client)))
-            errors.append(None)
-        except RecordError as error:
-            facts.append(None)
-            errors.append(error.reason)
+    read, errors = read_each(client_facts, values)
+    facts = [each and replace(each, client=names.of_record(each.client)) for each in read]
     columns = [
         *(pa.array([each and getattr(each.client, column.name) for each in facts], column.type) for column in CLIENT),
         pa.array([each and each.kind for each in facts], pa.string()),
