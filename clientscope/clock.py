@@ -1,4 +1,4 @@
-"""Current time in the form that records use."""
+"""Times in the form that records use, and as text."""
 
 from __future__ import annotations
 
@@ -16,3 +16,8 @@ def now_ms() -> int:
 def clamped(timestamp_ms: int, appended_ms: int) -> int:
     """A gateway's time, or Kafka's where the former can't be right: five minutes ahead of it, or a day behind (F29)."""
     return timestamp_ms if appended_ms - _PAST_MS <= timestamp_ms <= appended_ms + FUTURE_MS else appended_ms
+
+
+def utc(ms: int | None) -> str:
+    """A time as text, to the second; empty for none."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(ms // 1000)) if ms else ""

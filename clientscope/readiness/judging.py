@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
+from clientscope.clock import utc
 from clientscope.model.client import Client
 from clientscope.profiles.client_patterns import PatternSubject
 from clientscope.profiles.owners import Owners
@@ -57,11 +57,6 @@ def oldest_release(versions: Iterable[str]) -> str | None:
     found = [nearest_release(version) for version in versions]
     known = [release for release in found if release is not None]
     return min(known, key=lambda release: tuple(map(int, release.split(".")))) if known and len(known) == len(found) else None
-
-
-def utc(ms: int | None) -> str:
-    """A time as text, to the second; empty for none."""
-    return "" if not ms else datetime.fromtimestamp(ms // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def judged(

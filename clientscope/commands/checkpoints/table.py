@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 
 from rich.table import Table
 from rich.text import Text
 
+from clientscope.clock import utc
 from clientscope.report.text import plain
 from streaming.checkpoints.job_records import JobState, by_partition
 from streaming.checkpoints.plans import PLANS
@@ -61,7 +61,7 @@ def rows(state: JobState, extents: Extents) -> Iterator[CheckpointLine]:
                 lost=lost.get(place, 0),
                 began=start.reason,
                 written_by=None if progress is None else f"clientscope {progress.clientscope_version}, Spark {progress.spark_version}",
-                written_at=_when(progress.at_ms if progress else start.at_ms),
+                written_at=utc(progress.at_ms if progress else start.at_ms),
             )
 
 
@@ -94,7 +94,3 @@ def table(found: Sequence[CheckpointLine], *, wide: bool = False) -> Table:
 
 def _number(found: int | None) -> str:
     return "–" if found is None else f"{found:,}"
-
-
-def _when(ms: int) -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(ms / 1000))

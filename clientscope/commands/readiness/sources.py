@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from clientscope import topics
-from clientscope.clock import now_ms
+from clientscope.clock import now_ms, utc
 from clientscope.commands.readiness import ReadinessSettings
 from clientscope.commands.xray.inventory import NO_REQUEST, LogRead, read_logs
 from clientscope.commands.xray.result import NO_BROKER_RELEASE, clients_of, judged_clients, not_read, question, seen_on
@@ -24,7 +24,7 @@ from clientscope.model.status import BrokerStatus
 from clientscope.model.topics import CONNECTIONS, STATUS
 from clientscope.profiles.owners import Owners
 from clientscope.query import Query
-from clientscope.readiness.judging import UpgradeQuestion, judge_seen, oldest_release, utc
+from clientscope.readiness.judging import UpgradeQuestion, judge_seen, oldest_release
 from clientscope.readiness.rows import JudgedClient, searched
 from clientscope.readiness.seen import MOST_CLIENTS, MOST_LISTS, MOST_UNREAD, SeenClients
 from sinks.dashboard.state.connections import event

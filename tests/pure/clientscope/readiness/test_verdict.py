@@ -12,9 +12,10 @@ from places import ROOT
 from seen_clients import NOW, record, seen
 
 from clientscope.catalog.releases import api_key
+from clientscope.clock import utc
 from clientscope.profiles.owners import Owners
 from clientscope.readiness import ApiUse, ObservedUses, Readiness, judge_readiness, known_releases, serves
-from clientscope.readiness.judging import UpgradeQuestion, judge_seen, oldest_release, utc
+from clientscope.readiness.judging import UpgradeQuestion, judge_seen, oldest_release
 from clientscope.readiness.rows import JudgedClient, logged_ms
 from clientscope.readiness.verdict import minimum_of
 

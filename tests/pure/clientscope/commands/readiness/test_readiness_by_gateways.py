@@ -12,13 +12,12 @@ import pytest
 from command_runs import Listed, Run
 from record_bytes import connection_record, heartbeat
 
-from clientscope.clock import now_ms
+from clientscope.clock import now_ms, utc
 from clientscope.commands.readiness import sources
 from clientscope.commands.readiness.sources import GatewayRecords
 from clientscope.model.codec import encode_whole
 from clientscope.model.enums import Kind
 from clientscope.model.status import BrokerStatus
-from clientscope.readiness.judging import utc
 
 NOW = now_ms()
 
