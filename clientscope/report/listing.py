@@ -37,7 +37,7 @@ def flat(row: Mapping[str, Any]) -> dict[str, Any]:
     """A row of JSON by `column` names: ``{"findings": {"worst": "high"}, "since_ms": 0}`` has ``findings.worst`` and ``since``."""
     found: dict[str, Any] = {}
     for name, value in row.items():
-        found[column(name)] = time_of(value) if _is_time(name) and isinstance(value, int) else _text(value)
+        found[column(name)] = time_of(value) if name.endswith(_MS) and isinstance(value, int) else _text(value)
         if isinstance(value, Mapping):
             found |= {f"{name}.{below}": each for below, each in flat(value).items()}
     return found
@@ -45,7 +45,7 @@ def flat(row: Mapping[str, Any]) -> dict[str, Any]:
 
 def column(field: str) -> str:
     """The name of a field's column: ``since`` of ``since_ms``."""
-    return field[:-3].rstrip("_") if field.endswith("_ms") else field[:-2] if field.endswith("Ms") else field
+    return field.removesuffix("_ms").removesuffix("Ms")
 
 
 def chosen_columns(given: str, known: Sequence[str]) -> tuple[str, ...]:
@@ -77,10 +77,6 @@ def columns_table(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> 
     for row in rows:
         view.add_row(*(plain(_shown(row.get(name))) for name in columns))
     return view
-
-
-def _is_time(name: str) -> bool:
-    return name.endswith(_MS)
 
 
 def _text(value: Any) -> Any:
