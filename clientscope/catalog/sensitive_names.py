@@ -41,9 +41,6 @@ LEAKED_AS = {
 }
 """Fields whose names a client sends in its requests → the setting that a finding names, where one of them holds a credential."""
 
-JUDGED_AS_SETTINGS = frozenset({"config_key", "config_value"})
-"""The other strings of both records: `judge_key_text` and ``catalog.sensitive.reason`` are for them."""
-
 LONGEST_REMEMBERED = 256
 """Characters: a longer name is judged each time."""
 

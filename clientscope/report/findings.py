@@ -188,12 +188,8 @@ def every(api: Api, search: str) -> list[Finding]:
             )
         found += answer.items
         if not answer.items or len(found) >= answer.total:
-            return _once(found)
-
-
-def _once(found: Iterable[Finding]) -> list[Finding]:
-    """One that moved to a later page between two requests is in both."""
-    return list({finding.fingerprint: finding for finding in found}.values())
+            # One that moved to a later page between two requests is in both.
+            return list({finding.fingerprint: finding for finding in found}.values())
 
 
 COLOURS = {"critical": "bold red", "high": "red", "medium": "yellow", "low": "cyan", "info": "dim"}

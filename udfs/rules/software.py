@@ -48,7 +48,7 @@ def software_known_bad(push: PushedConfig) -> Judgement:
     misdirects = _misdirects(release) and not may_be_fixed
     # Where acks turns idempotence off by itself, it makes no difference that it is off.
     not_applied = release[:3] in {(3, 0, 0), (3, 1, 0)} and push.text("acks") not in ("0", "1")
-    produces = push.may_be(ClientType.PRODUCER) or push.may_be(ClientType.STREAMS)
+    produces = not push.candidates.isdisjoint({ClientType.PRODUCER, ClientType.STREAMS})
     surely = produces and (push.client_type is not None or push.shared)
     # A release is at least 2.0.0, and a version may be older.
     refused = bool(release) and it.dialect is not None and it.dialect.numbers_of(it.version) < (0, 11)

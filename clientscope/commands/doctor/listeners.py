@@ -19,7 +19,7 @@ from cryptography import x509
 from kafka.errors import KafkaError
 
 from clientscope.commands.doctor.files import expiry
-from clientscope.commands.doctor.result import CLIENT_ID, CheckResult, Outcome, Situation, not_checked, ok, problem, warning
+from clientscope.commands.doctor.result import CLIENT_ID, CheckResult, Situation, not_checked, ok, problem, warning
 from clientscope.config import GatewaySettings
 from clientscope.config_types import split_address
 from clientscope.errors import SettingsError, WireError
@@ -227,7 +227,7 @@ def judge(listener: AdvertisedListener, probed: Probed, clients: str, *, own: bo
         return warning(text, "correct advertised.listeners, or open the port, if clients or clientscope on this machine are to use it")
     if probed.keys is None:
         reason = "no answer to ApiVersions, so it isn't known whether it is a gateway"
-        return CheckResult(Outcome.NOT_CHECKED, f"{name}: {reason}", "with client certificates, ask from a client's machine")
+        return not_checked(f"{name}: {reason}", "with client certificates, ask from a client's machine")
     if for_clients:
         if probed.is_gateway:
             return ok(f"{name}: a gateway answers")

@@ -163,10 +163,6 @@ class PushedConfig:
         """Whether the software is of a library whose defaults are known."""
         return self.software.dialect is not None
 
-    def may_be(self, client_type: ClientType) -> bool:
-        """Whether nothing says that it isn't this client."""
-        return client_type in self.candidates
-
     def number(self, key: str) -> float:
         """The effective value; NaN where it isn't known, or is no number."""
         held = self.values.get(key)
