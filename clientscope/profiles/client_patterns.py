@@ -66,16 +66,16 @@ class ClientPatterns(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=False)
 
-    principal: Patterns | None = None
-    group: Patterns | None = None
-    client_id: Patterns | None = None
+    principal: Patterns = ()
+    group: Patterns = ()
+    client_id: Patterns = ()
 
     def pattern(self) -> ClientPattern:
         """The same, to be asked."""
-        return ClientPattern(self.principal or (), self.group or (), self.client_id or (), getattr(self, "path", None) or ())
+        return ClientPattern(self.principal, self.group, self.client_id, getattr(self, "path", ()))
 
 
 class FilePatterns(ClientPatterns):
     """The same, where a file may be meant too."""
 
-    path: Patterns | None = None
+    path: Patterns = ()
