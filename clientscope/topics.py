@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import closing
+from typing import Any
 
 from kafka.errors import (
     ClusterAuthorizationFailedError,
@@ -155,20 +156,22 @@ def _missing(admin: AdminClient, kafka: Kafka, wanted: Mapping[str, Collection[s
     """
     missing = []
     for described in admin.describe_topics(list(wanted)):
-        name, code = described["name"], described["error_code"]
-        if code == UnknownTopicOrPartitionError.errno:
+        name = described["name"]
+        if described["error_code"] == UnknownTopicOrPartitionError.errno:
             missing.append(name)
             continue
-        if code == TopicAuthorizationFailedError.errno:
-            # Kafka lets whoever may read or write a topic describe it too.
-            raise no_right(kafka, next((operation for operation in ("Read", "Write") if operation in wanted[name]), "Describe"), name)
-        allowed = described.get("authorized_operations") or ()
-        if "DESCRIBE" not in allowed:
-            continue  # a broker that doesn't tell
-        for operation in sorted(wanted[name]):
-            if _CODE_NAMES[operation] not in allowed:
-                raise no_right(kafka, operation, name)
+        for operation in lacking(described, wanted[name]):
+            raise no_right(kafka, operation, name)
     return missing
+
+
+def lacking(described: Mapping[str, Any], operations: Collection[str]) -> list[str]:
+    """Those of the operations that we may not do with a topic, as DescribeTopics has it; none where a broker doesn't tell (KIP-430)."""
+    if described["error_code"] == TopicAuthorizationFailedError.errno:
+        # Kafka lets whoever may read or write a topic describe it too, so of DescribeConfigs nothing is known.
+        return [operation for operation in ("Read", "Write") if operation in operations] or ["Describe"]
+    allowed = described.get("authorized_operations") or ()
+    return [operation for operation in sorted(operations) if "DESCRIBE" in allowed and _CODE_NAMES[operation] not in allowed]
 
 
 def _verify(admin: AdminClient, names: Collection[str]) -> None:

@@ -17,7 +17,7 @@ from clientscope.errors import EnvironmentProblem
 from clientscope.kafka.admin import configs, connected
 from clientscope.kafka.reader import OffsetRange, TopicReader
 from clientscope.model.topics import BY_NAME, CONNECTIONS, STATUS, USED_BY, used_by
-from clientscope.topics import other_settings
+from clientscope.topics import lacking, other_settings
 
 
 def check_brokers(situation: Situation) -> Iterator[CheckResult]:
@@ -45,9 +45,6 @@ def check_brokers(situation: Situation) -> Iterator[CheckResult]:
         else:
             reason = next(each.reason for each in cluster.answers if each.broker.id == broker.broker)
             yield problem(f"{name}: {broker.state} ({reason[:200]})", "start the broker, or correct what its listener advertises")
-
-
-_CODES = {"Read": "READ", "Write": "WRITE", "DescribeConfigs": "DESCRIBE_CONFIGS"}
 
 
 def check_topics(situation: Situation) -> Iterator[CheckResult]:
@@ -103,14 +100,14 @@ def judge_rights(
         described: by topic, with ``error_code`` and ``authorized_operations``.
         client_telemetry: processes that have ``--client-telemetry``.
     """
-    lacking = {name: _lacking(described, *used_by(name, name in client_telemetry)) for name in USED_BY if process in ("", name)}
-    runs = any(not each for each in lacking.values())
+    by_process = {name: _lacking(described, *used_by(name, name in client_telemetry)) for name in USED_BY if process in ("", name)}
+    runs = any(not each for each in by_process.values())
     if not any("DESCRIBE" in (each.get("authorized_operations") or ()) or each["error_code"] for each in described.values()):
         yield not_checked("the brokers don't show rights; each process checks its own when it starts")
         return
-    if complete := [name for name, lacks in lacking.items() if not lacks]:
+    if complete := [name for name, lacks in by_process.items() if not lacks]:
         yield ok(f"{principal} has the rights of {', '.join(complete)}")
-    for name, lacks in lacking.items():
+    for name, lacks in by_process.items():
         if not lacks:
             continue
         listed = "; ".join(f"{operation} on {', '.join(topics)}" for operation, topics in lacks.items())
@@ -133,13 +130,8 @@ def _lacking(described: Mapping[str, Mapping[str, Any]], reads: Collection[str],
     lacks: dict[str, list[str]] = {}
     for operation, names in (("Read", reads), ("Write", writes), ("DescribeConfigs", {*reads, *writes})):
         for name in sorted(names):
-            topic = described.get(name)
-            if topic is None or topic["error_code"] == UnknownTopicOrPartitionError.errno:
-                continue
-            allowed = topic.get("authorized_operations") or ()
-            # Kafka hides such a topic from whoever has neither Read nor Write on it, so DescribeConfigs is unknown.
-            denied = topic["error_code"] == TopicAuthorizationFailedError.errno and operation != "DescribeConfigs"
-            if denied or ("DESCRIBE" in allowed and _CODES[operation] not in allowed):
+            there = described[name]["error_code"] != UnknownTopicOrPartitionError.errno
+            if there and operation in lacking(described[name], {operation}):
                 lacks.setdefault(operation, []).append(name)
     return lacks
 
