@@ -9,6 +9,8 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict
 
+from clientscope.profiles.toml_tables import Place, TomlFile, named
+
 
 @dataclass(frozen=True)
 class PatternSubject:
@@ -70,9 +72,19 @@ class ClientPatterns(BaseModel):
     group: Patterns = ()
     client_id: Patterns = ()
 
-    def pattern(self) -> ClientPattern:
-        """The same, to be asked."""
-        return ClientPattern(self.principal, self.group, self.client_id, getattr(self, "path", ()))
+    def pattern(self, file: TomlFile, place: Place, hint: str) -> ClientPattern:
+        """The same, to be asked.
+
+        Args:
+            place: of the table in its file; ``hint`` says what to do if it has no pattern.
+
+        Raises:
+            SettingsError: it has none.
+        """
+        pattern = ClientPattern(self.principal, self.group, self.client_id, getattr(self, "path", ()))
+        if pattern == ClientPattern():
+            raise file.error(place, f"{named(place)} has no pattern", hint)
+        return pattern
 
 
 class FilePatterns(ClientPatterns):

@@ -74,9 +74,7 @@ def read(path: Path) -> Owners:
     file = TomlFile(path, _HINT)
     entries = []
     for index, entry in enumerate(file.model(_File).owner):
-        pattern = entry.pattern()
-        if pattern == ClientPattern():
-            raise file.error(("owner", index), f"owner[{index + 1}] has no pattern", "give it principal, client_id, group or path")
+        pattern = entry.pattern(file, ("owner", index), "give it principal, client_id, group or path")
         entries.append((pattern, Owner(entry.team, entry.contact)))
     return Owners(tuple(entries))
 

@@ -34,10 +34,10 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from clientscope.errors import SettingsError
 from clientscope.model.fields import sentence
-from clientscope.profiles.client_patterns import ClientPattern, ClientPatterns, FilePatterns
+from clientscope.profiles.client_patterns import ClientPatterns, FilePatterns
 from clientscope.profiles.suppressions import Suppression
 from clientscope.profiles.thresholds import APACHE, BUILT_IN, Profile, ProfileChoice, Thresholds
-from clientscope.profiles.toml_tables import Place, TomlFile
+from clientscope.profiles.toml_tables import Place, TomlFile, named
 
 Known = Mapping[str, Iterable[str]]
 """Every rule's code → the names of its limits."""
@@ -133,10 +133,8 @@ class _Checked:
         assignments = []
         for index, entry in enumerate(self._model.assign):
             self._exists(entry.profile, ("assign", index, "profile"))
-            if entry.pattern() == ClientPattern():
-                hint = "give it principal, group or client_id; default is for everybody"
-                raise self._file.error(("assign", index), f"assign[{index + 1}] has no pattern", hint)
-            assignments.append((entry.pattern(), names.index(entry.profile)))
+            hint = "give it principal, group or client_id; default is for everybody"
+            assignments.append((entry.pattern(self._file, ("assign", index), hint), names.index(entry.profile)))
         thresholds = Thresholds(tuple(self._profiles.values()), ProfileChoice(tuple(assignments), names.index(self._model.default)))
         return RulesFile(thresholds, tuple(map(self._suppression, range(len(self._model.suppress)))))
 
@@ -168,10 +166,10 @@ class _Checked:
     def _suppression(self, index: int) -> Suppression:
         entry = self._model.suppress[index]
         place: Place = ("suppress", index)
-        named = f"suppress[{index + 1}]"
         if entry.code not in self._known:
-            raise self._file.error((*place, "code"), f"{named}.code: no rule has the code {entry.code}", "see: clientscope rules")
-        if entry.pattern() == ClientPattern():
-            hint = "set principal, group, client_id or path; for all clients, switch the rule off in a profile"
-            raise self._file.error(place, f"{named} has no pattern", hint)
-        return Suppression(entry.code, entry.pattern(), entry.reason, entry.until, f"{self._file.path}:{self._file.line(place)}")
+            code = (*place, "code")
+            raise self._file.error(code, f"{named(code)}: no rule has the code {entry.code}", "see: clientscope rules")
+        hint = "set principal, group, client_id or path; for all clients, switch the rule off in a profile"
+        return Suppression(
+            entry.code, entry.pattern(self._file, place, hint), entry.reason, entry.until, f"{self._file.path}:{self._file.line(place)}"
+        )

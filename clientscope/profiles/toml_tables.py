@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from clientscope.errors import SettingsError
+from clientscope.errors import ClientscopeError, SettingsError
 
 Model = TypeVar("Model", bound=BaseModel)
 Place = tuple[str | int, ...]
@@ -21,12 +21,8 @@ _KEY = re.compile(r"^\s*((?:[\w-]+|\"[^\"]*\"|'[^']*')(?:\s*\.\s*(?:[\w-]+|\"[^\
 _PART = re.compile(r"[\w-]+|\"([^\"]*)\"|'([^']*)'")
 
 
-class InvalidValue(ValueError):
+class InvalidValue(ClientscopeError, ValueError):
     """A validator's error, with a hint of its own."""
-
-    def __init__(self, message: str, hint: str | None = None) -> None:
-        super().__init__(message)
-        self.hint = hint
 
 
 class TomlFile:
@@ -66,7 +62,7 @@ class TomlFile:
         except ValidationError as error:
             first = error.errors()[0]
             place = self._known((*at, *first["loc"]))
-            key = _named(place) or "the file"
+            key = named(place) or "the file"
             if first["type"] == "extra_forbidden":
                 raise self.error(place, f"unknown key {key}") from None
             if first["type"] == "missing":
@@ -134,7 +130,7 @@ def _within(place: Place, arrays: Counter[Place]) -> Place:
     return inside
 
 
-def _named(place: Place) -> str:
+def named(place: Place) -> str:
     """``suppress[2].until``, counted from 1 as a person does."""
     text = ""
     for part in place:
