@@ -251,7 +251,7 @@ class Known:
         """For ``/metrics``."""
         with self._lock:
             return Counts(
-                pushes=dict(+self._pushes.pushes),
+                pushes=dict(self._pushes.pushes),
                 findings=dict(self._pushes.findings),
                 records=dict(self._records),
                 undecodable=dict(self._undecodable),

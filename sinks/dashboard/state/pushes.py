@@ -57,8 +57,10 @@ class PushTable:
         self._seen: OrderedDict[_Source, None] = OrderedDict()
         self._newest: OrderedDict[_Source, tuple[int, ResultRow]] = OrderedDict()
         self._pushed: OrderedDict[_Source, tuple[int, ResultRow]] = OrderedDict()
-        self._minutes: dict[int, Counter[tuple[str, str]]] = {}
-        self._day: Counter[tuple[str, str]] = Counter()
+        self._minutes: dict[int, Counter[str]] = {}
+        """By minute: results by origin, how many a rule could judge, and rules that fired."""
+        self._day: Counter[str] = Counter()
+        """All of these together."""
 
     def apply(self, value: PushResult, arrived_ms: int) -> bool:
         """Takes one result.  Returns whether anything changed.
@@ -95,43 +97,32 @@ class PushTable:
         """Newest first."""
         return [result for _, result in reversed((self._pushed if pushed_only else self._newest).values())]
 
-    def by_minute(self) -> dict[int, int]:
-        """Configurations judged in each minute of the last day that has any, by the minute's number."""
-        return {minute: sum(counted["origin", name] for name in Origin) for minute, counted in self._minutes.items()}
-
     def pushes_by_minute(self) -> dict[int, int]:
-        """Those of them that were pushed, as `pushes_of_day` counts them."""
-        return {minute: _pushes(counted) for minute, counted in self._minutes.items()}
+        """Of `pushes_of_day`, by the minute's number: each minute of the last day in which any configuration was judged."""
+        return {minute: counted[Origin.PUSHED] for minute, counted in self._minutes.items()}
 
     def pushes_of_day(self) -> int:
         """Configurations that clients pushed in the last day; those seen on the wire or read from logs don't count."""
-        return _pushes(self._day)
+        return self._day[Origin.PUSHED]
 
     def judged_of_day(self) -> int:
         """Configurations of the last day that at least one rule could judge."""
-        return self._day["judged", "any"]
+        return self._day["judged"]
 
     def fired_of_day(self) -> int:
         """Rules that fired in the last day."""
-        return sum(count for (kind, _), count in self._day.items() if kind == "severity")
+        return self._day["fired"]
 
     def _count(self, value: PushResult, arrived_ms: int) -> None:
-        minute: Counter[tuple[str, str]] = Counter({("origin", value.origin): 1})
-        minute["judged", "any"] += bool(value.rules or value.passed)
-        self.pushes[value.origin] += self.is_counting
+        counted = {value.origin: 1, "judged": bool(value.rules or value.passed), "fired": len(value.rules)}
+        for counts in (self._minutes.setdefault(arrived_ms // _MINUTE_MS, Counter()), self._day):
+            counts.update(counted)
+        if not self.is_counting:
+            return
+        self.pushes[value.origin] += 1
         for rule in value.rules:
             known = (rule.code, rule.severity) in self.findings or len(self.findings) < _RULES_LIMIT
-            code, severity = (rule.code, rule.severity) if known else (OTHER, OTHER)
-            minute["severity", severity] += 1
-            if self.is_counting:
-                self.findings[code, severity] += 1
-        self._minutes.setdefault(arrived_ms // _MINUTE_MS, Counter()).update(minute)
-        self._day.update(minute)
-
-
-def _pushes(counted: Counter[tuple[str, str]]) -> int:
-    """What "pushes" counts, of a minute or of the day."""
-    return counted["origin", Origin.PUSHED]
+            self.findings[(rule.code, rule.severity) if known else (OTHER, OTHER)] += 1
 
 
 def _overall(value: PushResult) -> Overall:

@@ -149,8 +149,8 @@ class State(Known):
 
     def _pushes_by_minute(self, now_ms: int, minutes: list[int]) -> list[int | None]:
         """Pushes; None before the first that was judged in the day, and after the last one while the query that judges isn't well."""
-        judged, pushes = self._pushes.by_minute(), self._pushes.pushes_by_minute()
-        first, last = min(judged, default=None), max(judged, default=None)
+        pushes = self._pushes.pushes_by_minute()
+        first, last = min(pushes, default=None), max(pushes, default=None)
         well = self._status.condition("query", "live", now_ms) in (None, "ok")
         return [
             pushes.get(minute, 0) if first is not None and last is not None and first <= minute and (well or minute <= last) else None
