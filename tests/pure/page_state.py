@@ -11,6 +11,7 @@ from fastapi.testclient import TestClient
 from page_app import page_app
 from record_bytes import config_record, connection_record, setting
 
+from clientscope.model.client_key import client_key
 from clientscope.model.codec import adapter, encode_whole
 from clientscope.model.enums import Kind
 from clientscope.model.status import BrokerStatus, ProcessStatus
@@ -56,9 +57,11 @@ def result(
         "version": 1, "topic": CONFIGS, "partition": 0, "offset": offset, "appended_ms": at_ms, "received_ms": at_ms, "cluster": "c",
         "broker": 1, "gateway": "gw", "epoch": 1, "connection": 1, "listener": "CLIENT", "security_protocol": "PLAINTEXT",
         "address": "10.0.0.1", "client_id": "app", "software_name": "unknown", "software_version": "unknown", "origin": "pushed",
-        "application": "[null,\"app\",null]", "setting_count": 1, "redacted_count": 0, "passed": list(passed), "client": "gw/1/1",
+        "application": "[null,\"app\",null]", "setting_count": 1, "redacted_count": 0, "passed": list(passed),
         "rules": [{"code": code, "name": "", "severity": severity, "message": ""} for code, severity in fired], **fields,
     }  # fmt: skip
+    whose = (value.get(each) for each in ("cluster", "principal", "address", "instance_id", "gateway", "epoch", "connection"))
+    value["client"] = client_key(*whose)
     return TopicRecord(RESULTS, at_ms, b"app", json.dumps(value).encode())
 
 

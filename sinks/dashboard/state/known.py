@@ -11,7 +11,6 @@ from typing import NamedTuple
 from clientscope.api.common import Feed
 from clientscope.api.overview import Progress
 from clientscope.errors import RecordError
-from clientscope.model.client_key import client_key
 from clientscope.model.codec import decode
 from clientscope.model.connection import ClientConnectionRecord
 from clientscope.model.enums import rank_of
@@ -75,21 +74,7 @@ def push(record: TopicRecord) -> IndexedPush:
         RecordError: it is no push, or its key is none.
     """
     read = _names.of_record(decode(Push, record.value))
-    client_id = clean(read.client_id) if read.client_id else ""
-    return IndexedPush(
-        key=key_text(record.key),
-        partition=record.partition,
-        offset=record.offset,
-        pushed_ms=record.timestamp_ms,
-        client_id=client_id,
-        address=clean(read.address),
-        principal=clean(authenticated(read.principal) or ""),
-        application=application_of(client_id),
-        instance=read.instance_id,
-        software=clean(read.software_name),
-        version=clean(read.software_version),
-        rank=rank_of(read.origin),
-    )
+    return _indexed(read, key_text(record.key), record.partition, record.offset, record.timestamp_ms)
 
 
 def key_text(key: bytes | None) -> str:
@@ -105,22 +90,25 @@ def key_text(key: bytes | None) -> str:
 
 def judged(value: PushResult, arrived_ms: int) -> IndexedPush:
     """The index entry of the push that a result is about."""
-    client_id = clean(value.client_id or "")
+    found = _indexed(value, value.client, value.partition, value.offset, arrived_ms)
+    return found._replace(judged=bool(value.rules or value.passed), not_judged_by=pack(value.not_evaluable))
+
+
+def _indexed(of: Push | PushResult, key: str, partition: int, offset: int, pushed_ms: int) -> IndexedPush:
+    client_id = clean(of.client_id or "")
     return IndexedPush(
-        key=client_key(value.cluster, value.principal, value.address, value.instance_id, value.gateway, value.epoch, value.connection),
-        partition=value.partition,
-        offset=value.offset,
-        pushed_ms=arrived_ms,
+        key=key,
+        partition=partition,
+        offset=offset,
+        pushed_ms=pushed_ms,
         client_id=client_id,
-        address=clean(value.address),
-        principal=clean(authenticated(value.principal) or ""),
+        address=clean(of.address),
+        principal=clean(authenticated(of.principal) or ""),
         application=application_of(client_id),
-        instance=value.instance_id,
-        software=clean(value.software_name),
-        version=clean(value.software_version),
-        judged=bool(value.rules or value.passed),
-        not_judged_by=pack(value.not_evaluable),
-        rank=rank_of(value.origin),
+        instance=of.instance_id,
+        software=clean(of.software_name),
+        version=clean(of.software_version),
+        rank=rank_of(of.origin),
     )
 
 
