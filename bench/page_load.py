@@ -78,8 +78,8 @@ class Load:
 def page_app(state: State) -> FastAPI:
     """The page of this, for everybody on this machine, without configurations and history."""
     return create_app(
-        state, files.load(), now_ms, loopback_only=True, alive=lambda: True, stopping=lambda: False, data_docs_dir=None,
-        access=Access(anyone=Visitor("local", "admin")), external_url="", one_client=OneClient(state, lambda places: {}),
+        state, files.load(), now_ms, alive=lambda: True, stopping=lambda: False, data_docs_dir=None,
+        access=Access(anyone=Visitor("local", "admin"), loopback_only=True), one_client=OneClient(state, lambda places: {}),
         deciding=Deciding(lambda *written: None), past=Past(None), refused=refusals(CollectorRegistry()),
     )  # fmt: skip
 

@@ -17,14 +17,14 @@ from sinks.dashboard.past.asking import Past
 from sinks.dashboard.state.one_client import OneClient
 from sinks.dashboard.state.state import State
 
-LOCAL = Access(anyone=Visitor("local", "admin"))
+LOCAL = Access(anyone=Visitor("local", "admin"), loopback_only=True)
 
 
 def page_app(state: State, clock: Callable[[], int], **parts: Any) -> FastAPI:
     """``parts`` is what `create_app` takes besides."""
     usual = {
-        "loopback_only": True, "alive": lambda: True, "stopping": lambda: False, "data_docs_dir": None, "access": LOCAL,
-        "external_url": "", "one_client": OneClient(state, lambda places: {}), "deciding": Deciding(lambda *written: None),
+        "alive": lambda: True, "stopping": lambda: False, "data_docs_dir": None, "access": LOCAL,
+        "one_client": OneClient(state, lambda places: {}), "deciding": Deciding(lambda *written: None),
         "past": Past(None), "refused": refusals(CollectorRegistry()),
     }  # fmt: skip
     return create_app(state, files.load(), clock, **{**usual, **parts})

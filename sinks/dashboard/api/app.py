@@ -32,12 +32,10 @@ def create_app(
     assets: Mapping[str, Asset],
     clock: Callable[[], int],
     *,
-    loopback_only: bool,
     alive: Callable[[], bool],
     stopping: Callable[[], bool],
     data_docs_dir: Path | None,
     access: Access,
-    external_url: str,
     one_client: OneClient,
     deciding: Deciding,
     past: Past,
@@ -47,12 +45,10 @@ def create_app(
 
     Args:
         clock: ms since the epoch.
-        loopback_only: answer only to a Host that is a loopback name, or ours by ``access``.
         alive: whether the topics are being read, or tried again.
         stopping: whether event streams should end.
         data_docs_dir: where Data Docs are, or will be.
         access: the access rules.
-        external_url: the page's address for other machines; empty if it isn't set.
         one_client: makes one client's page.
         deciding: writes decisions.
         past: reads history's tables.
@@ -62,11 +58,11 @@ def create_app(
     app = FastAPI(title="clientscope", docs_url=None, redoc_url=None, openapi_url="/api/v1/openapi.json")
     app.add_middleware(CompressionMiddleware)
     app.add_middleware(HeadMiddleware)
-    app.add_middleware(SecurityMiddleware, loopback_only=loopback_only, access=access)
+    app.add_middleware(SecurityMiddleware, access=access)
     app.add_exception_handler(ClientscopeError, _refused)
     open_streams = streams.Streams(refused.labels("listen", "event_streams").inc)
     for router in (
-        routes.installation_routes(state, ReadinessView(state), access, external_url or None, clock, stopping, open_streams),
+        routes.installation_routes(state, ReadinessView(state), access, clock, stopping, open_streams),
         routes.client_routes(state, one_client, deciding, clock),
     ):
         app.include_router(router, prefix="/api/v1", tags=["v1"])

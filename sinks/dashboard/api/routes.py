@@ -182,7 +182,6 @@ def installation_routes(
     state: State,
     view: ReadinessView,
     access: Access,
-    external_url: str | None,
     clock: Callable[[], int],
     stopping: Callable[[], bool],
     open_streams: streams.Streams,
@@ -218,7 +217,7 @@ def installation_routes(
     @router.get("/events", response_class=StreamingResponse, responses={200: {"content": {"text/event-stream": {}}}})
     async def event_stream(request: Request, who: Annotated[Visitor, Depends(visitor)]) -> Response:
         """Server-sent events: `changed` with an Overview, at most four a second, and `alive` every five seconds without one."""
-        holder = (who.name or "", request.scope.get("clientscope.address", ""))
+        holder = (who.name or "", access.address(request.scope))
         return streams.EventResponse(open_streams, holder, streams.stream(state, clock, stopping))
 
     @router.get("/readiness", responses=_WRONG)
@@ -244,8 +243,8 @@ def installation_routes(
     @router.get("/me")
     def me(who: Annotated[Visitor, Depends(visitor)]) -> Me:
         """The current user; none before signing in."""
-        url = external_url if who.role else None
-        return Me(name=who.name, role=who.role, authentication=access.authentication, external_url=url)
+        url = access.external_url if who.role else ""
+        return Me(name=who.name, role=who.role, authentication=access.authentication, external_url=url or None)
 
     @router.post(
         "/login",

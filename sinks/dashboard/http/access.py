@@ -66,12 +66,11 @@ class Proxy:
     """A reverse proxy that names the user.
 
     Attributes:
-        header: with the user's name; only believed where the connection itself comes from ``trusted``.
+        header: with the user's name; only believed where the connection itself comes from one of the trusted proxies.
         admins: names that may decide; the others may read.
     """
 
     header: str
-    trusted: Sequence[IPv4Network | IPv6Network]
     admins: frozenset[str] = frozenset()
 
 
@@ -79,7 +78,12 @@ UNKNOWN_VISITOR = Visitor()
 
 
 class Access:
-    """Judges requests.  Thread-safe as far as the event loop and its pool need."""
+    """Judges requests.  Thread-safe as far as the event loop and its pool need.
+
+    Attributes:
+        external_url: where the page is reached; empty if it isn't set.
+        loopback_only: whether only a Host that is a loopback name, or ours, is answered.
+    """
 
     def __init__(
         self,
@@ -89,14 +93,17 @@ class Access:
         external_url: str = "",
         clock: Callable[[], float] = time.time,
         trusted: Sequence[IPv4Network | IPv6Network] = (),
+        loopback_only: bool = False,
     ) -> None:
         """
         Args:
-            trusted: proxies that are believed when they say from which address a request came.
+            trusted: proxies that are believed when they say who asks, and from which address a request came.
             anyone: the user of every request if there are neither tokens nor a proxy.
-            external_url: where the page is reached: the cookie's path, whether it needs TLS, and an origin that is ours.
+            external_url: also the cookie's path, whether it needs TLS, and an origin that is ours.
             clock: seconds since the epoch.
         """
+        self.external_url = external_url
+        self.loopback_only = loopback_only
         self._tokens = tuple(tokens)
         self._proxy = proxy
         self._anyone = anyone
@@ -165,8 +172,7 @@ class Access:
         Raises:
             HTTPException: 429, too many wrong ones from this address; 403, from another site.
         """
-        if not self.is_ours(request.scope):
-            raise HTTPException(403, "this request comes from another site")
+        require_ours(request)
         address = network_of(self.address(request.scope))
         self._require_patience(address)
         token = matching(secret.strip(), self._tokens)
@@ -189,8 +195,7 @@ class Access:
         Raises:
             HTTPException: 403, from another site.
         """
-        if not self.is_ours(request.scope):
-            raise HTTPException(403, "this request comes from another site")
+        require_ours(request)
         path, secure = self._cookie_scope()
         response.delete_cookie(COOKIE, path=path, secure=secure, httponly=True, samesite="strict")
 
@@ -210,7 +215,7 @@ class Access:
 
     def _by_proxy(self, scope: Scope, headers: Headers) -> Visitor | None:
         client = scope.get("client")
-        if self._proxy is None or not client or not _within(client[0], self._proxy.trusted):
+        if self._proxy is None or not client or not _within(client[0], self._trusted):
             return None
         names = headers.getlist(self._proxy.header)
         if len(names) != 1 or not names[0].strip():
@@ -257,9 +262,14 @@ def require_admin(request: Request) -> str:
     found = visitor(request)
     if found.role != "admin":
         raise HTTPException(403, "this needs the role admin")
+    require_ours(request)
+    return found.name or "admin"
+
+
+def require_ours(request: Request) -> None:
+    """Raises HTTPException 403 for a request that neither our own page nor a program with a token has made."""
     if not request.scope.get("clientscope.ours", False):
         raise HTTPException(403, "this request comes from another site")
-    return found.name or "admin"
 
 
 def _mac(token: Token, content: str) -> str:
@@ -307,13 +317,14 @@ def access_of(settings: ServeSettings, host: str) -> Access:
     if len({token.secret for token in found}) < len(found):
         raise SettingsError("a token is in the token files twice", "each lets one person, or one program, in")
     trusted = _trusted(settings, bool(found))
-    proxy = _proxy(settings, trusted)
+    proxy = _proxy(settings)
     if not found and proxy is None and not is_loopback(host):
         raise SettingsError(
             f"{host} can be reached from other machines, and the page would have no authentication",
             "set --reader-token-file or --admin-token-file, or --proxy-user-header with --trusted-proxies, or listen on 127.0.0.1",
         )
-    return Access(found, proxy, Visitor(_local_user(), settings.loopback_role), settings.external_url, trusted=trusted)
+    local = Visitor(_local_user(), settings.loopback_role)
+    return Access(found, proxy, local, settings.external_url, trusted=trusted, loopback_only=is_loopback(host))
 
 
 def _trusted(settings: ServeSettings, tokens_given: bool) -> list[IPv4Network | IPv6Network]:
@@ -327,11 +338,11 @@ def _trusted(settings: ServeSettings, tokens_given: bool) -> list[IPv4Network | 
     return list(trusted)
 
 
-def _proxy(settings: ServeSettings, trusted: list[IPv4Network | IPv6Network]) -> Proxy | None:
+def _proxy(settings: ServeSettings) -> Proxy | None:
     if not settings.proxy_user_header:
         return None
     admins = frozenset(name.strip() for name in settings.admins.split(",") if name.strip())
-    return Proxy(settings.proxy_user_header, trusted, admins)
+    return Proxy(settings.proxy_user_header, admins)
 
 
 def _tokens(path: Path | None, role: Role) -> list[Token]:

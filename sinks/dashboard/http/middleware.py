@@ -53,13 +53,12 @@ MOST_BODY_BYTES = 64 * 1024
 class SecurityMiddleware:
     """Determines the user of a request, refuses what the user may not see, and adds those of `HEADERS` that a response doesn't set itself.
 
-    With ``loopback_only``, refuses a Host that isn't a loopback name, nor ours by ``access``.  Without that check any web page could read
+    Where ``access`` is for loopback only, refuses a Host that isn't a loopback name, nor ours.  Without that check any web page could read
     a server on loopback, by having its own name resolve to 127.0.0.1 (DNS rebinding).
     """
 
-    def __init__(self, app: ASGIApp, loopback_only: bool, access: Access) -> None:
+    def __init__(self, app: ASGIApp, access: Access) -> None:
         self._app = app
-        self._loopback_only = loopback_only
         self._access = access
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -76,7 +75,7 @@ class SecurityMiddleware:
 
     def _refusal(self, scope: Scope) -> ASGIApp | None:
         headers = Headers(scope=scope)
-        if self._loopback_only:
+        if self._access.loopback_only:
             host = _host(headers.getlist("host"))
             if not is_loopback(host) and (not host or host.lower() != self._access.external_host):
                 return PlainTextResponse("This server answers to loopback names only.\n", status_code=421)
@@ -84,7 +83,6 @@ class SecurityMiddleware:
             return _TOO_MUCH
         visitor = self._access.visitor(scope)
         scope["clientscope.visitor"] = visitor
-        scope["clientscope.address"] = self._access.address(scope)
         scope["clientscope.ours"] = self._access.is_ours(scope)
         path = scope["path"]
         if visitor.role is None and path not in _OPEN and not path.startswith(_OPEN_FOLDER):

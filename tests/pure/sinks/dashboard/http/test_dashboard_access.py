@@ -44,18 +44,16 @@ class Clock:
         return self.now
 
 
-def serving(
-    access: Access, *, address: str = "192.0.2.7", loopback_only: bool = False, url: str = "http://page.example", **parts: Any
-) -> TestClient:
-    app = page_app(live(found(1, kind="leak")), lambda: 0, loopback_only=loopback_only, access=access, **parts)
+def serving(access: Access, *, address: str = "192.0.2.7", url: str = "http://page.example", **parts: Any) -> TestClient:
+    app = page_app(live(found(1, kind="leak")), lambda: 0, access=access, **parts)
     return TestClient(app, base_url=url, client=(address, 50_000))
 
 
 CLOCK = Clock()
 
 
-def tokens(external_url: str = "", *given: Token) -> Access:
-    return Access(given or (ADMIN, READER), external_url=external_url, clock=CLOCK)
+def tokens(external_url: str = "", *given: Token, loopback_only: bool = False) -> Access:
+    return Access(given or (ADMIN, READER), external_url=external_url, clock=CLOCK, loopback_only=loopback_only)
 
 
 def login(http: TestClient, secret: str) -> Any:
@@ -181,11 +179,11 @@ def test_a_program_sends_its_token_with_each_request() -> None:
         assert http.get("/metrics", headers={"authorization": wrong}).status_code == 401
 
 
-PROXY = Proxy("X-Forwarded-User", [ip_network("10.0.0.5/32")], frozenset({"alice"}))
+PROXY = Proxy("X-Forwarded-User", frozenset({"alice"}))
 
 
 def test_a_proxys_word_counts_from_the_proxy_alone() -> None:
-    access = Access(proxy=PROXY)
+    access = Access(proxy=PROXY, trusted=[ip_network("10.0.0.5/32")])
     http = serving(access, address="10.0.0.5")
     alice = http.get("/api/v1/me", headers={"x-forwarded-user": "alice"}).json()
     assert (alice["name"], alice["role"], alice["authentication"]) == ("alice", "admin", "proxy")
@@ -200,9 +198,11 @@ def test_a_proxys_word_counts_from_the_proxy_alone() -> None:
 
 def test_a_host_from_elsewhere_is_answered_on_loopback_only_where_somebody_asks_who_it_is() -> None:
     outside = "https://page.example/x/"
-    assert serving(tokens(outside), loopback_only=True).get("/api/v1/me").status_code == 200
-    assert serving(tokens(outside), loopback_only=True, url="http://evil.example").get("/api/v1/me").status_code == 421
-    assert serving(Access(anyone=Visitor("me", "admin"), external_url=outside), loopback_only=True).get("/api/v1/me").status_code == 421
+    known = tokens(outside, loopback_only=True)
+    assert serving(known).get("/api/v1/me").status_code == 200
+    assert serving(known, url="http://evil.example").get("/api/v1/me").status_code == 421
+    anyone = Access(anyone=Visitor("me", "admin"), external_url=outside, loopback_only=True)
+    assert serving(anyone).get("/api/v1/me").status_code == 421
 
 
 def test_the_origin_of_the_outer_address_is_ours() -> None:
@@ -248,11 +248,12 @@ def test_it_listens_to_others_only_with_tokens_or_a_proxy(tmp_path: Path) -> Non
 
 
 def test_on_loopback_every_request_is_the_serving_user_by_default() -> None:
-    who = me(serving(access_of(settings(), "127.0.0.1"), loopback_only=True, url="http://localhost"))
+    who = me(serving(access_of(settings(), "127.0.0.1"), url="http://localhost"))
     assert (who["role"], who["authentication"]) == ("admin", "none")
     assert who["name"]
     reader = access_of(settings(loopback_role="reader"), "127.0.0.1")
-    assert me(serving(reader, loopback_only=True, url="http://localhost"))["role"] == "reader"
+    assert me(serving(reader, url="http://localhost"))["role"] == "reader"
+    assert serving(reader).get("/api/v1/me").status_code == 421
 
 
 @pytest.mark.parametrize(
@@ -448,13 +449,13 @@ def test_f38_pages_without_authentication_are_for_loopback_alone(address: str) -
 )
 def test_only_a_loopback_host_is_answered(hosts: list[str], loopback: bool) -> None:
     headers = [("host", host) for host in hosts]
-    for loopback_only, status in ((True, 200 if loopback else 421), (False, 200)):
-        assert serving(LOCAL, loopback_only=loopback_only).get("/healthz", headers=headers).status_code == status
+    for access, status in ((LOCAL, 200 if loopback else 421), (tokens(), 200)):
+        assert serving(access).get("/healthz", headers=headers).status_code == status
 
 
 @pytest.mark.parametrize("host", ["localhost", "evil.example"])
 def test_every_answer_carries_the_headers_which_allow_nothing_inline_or_from_elsewhere(host: str) -> None:
-    response = serving(LOCAL, loopback_only=True).get("/nothing", headers={"host": host})
+    response = serving(LOCAL).get("/nothing", headers={"host": host})
     assert {name: response.headers[name] for name in HEADERS} == HEADERS
     policy = HEADERS["content-security-policy"]
     assert not re.search(r"unsafe|http|\*", policy)
