@@ -10,6 +10,7 @@ from pydantic import Field
 from clientscope.api.clients import EffectiveSetting, SeriesOfVersion, SettingChange, Start
 from clientscope.api.common import model
 from clientscope.model.client import Client
+from clientscope.model.fields import ShownName
 from clientscope.model.finding import Finding
 
 
@@ -130,10 +131,10 @@ class PastDifference:
 
     client_type: str | None
     """producer, consumer, …, as its settings show; null if they don't."""
-    principal: str | None
+    principal: ShownName | None
     clients: int
     """How many client.ids changed so."""
-    client_ids: list[str | None]
+    client_ids: list[ShownName | None]
     """At most ten of them."""
     before: PastStart | None
     """Of the first of them, or of another client.id of its application; null where there is none in the 30 days before."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, fields
-from typing import Annotated, Literal, NamedTuple
+from dataclasses import asdict, fields, replace
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
 from fastapi import APIRouter, Depends, Query
 from starlette.responses import StreamingResponse
@@ -18,16 +18,16 @@ from clientscope.api.history import (
     PastDifferences,
     PastFindings,
     PastSeries,
+    PastSpan,
     PastStarts,
     PastThere,
 )
 from clientscope.errors import SettingsError
 from clientscope.model.codec import adapter
-from clientscope.query import HISTORY_CLIENTS, HISTORY_FINDINGS, parse
+from clientscope.query import HISTORY_CLIENTS, HISTORY_FINDINGS, Fields, parse
 from sinks.dashboard.api.routes import Limit, Offset, Q, Sort, refusals
 from sinks.dashboard.api.streams import file_of
 from sinks.dashboard.past.asking import Past
-from sinks.dashboard.past.tables import Json
 from sinks.dashboard.state.state import State
 
 MINUTE_MS, DAY_MS = 60_000, 86_400_000
@@ -36,6 +36,9 @@ MOST_DAYS = 800
 _END_OF_TIME_MS = 2**43
 ROWS_AT_ONCE = 5_000
 """Rows of a file that are in memory."""
+
+Answer = TypeVar("Answer")
+OfPushes = TypeVar("OfPushes", bound=PastSpan)
 
 Ms = Annotated[int | None, Query(ge=0, le=_END_OF_TIME_MS)]
 From = Annotated[
@@ -97,12 +100,23 @@ def routes(past: Past, state: State, clock: Callable[[], int]) -> APIRouter:
     """The resources under ``/api/v1/history``."""
     router = APIRouter()
 
-    def of_pushes(span: tuple[int, int], found: Json) -> Json:
+    def ask(answer: type[Answer], question: str, **asked: Any) -> Answer:
+        """Asks, and checks what is answered by its model, which may also have what was asked for."""
+        span = dict(zip(("from_ms", "to_ms"), asked.get("span", ()), strict=False))
+        return adapter(answer).validate_python({**span, **asked, **past.ask(question, **asked)}, strict=False)
+
+    def search(answer: type[Answer], question: str, fields: Fields, q: str, **asked: Any) -> Answer:
+        """The same with a query; one that can't be read asks no table."""
+        now_ms = clock()
+        parse(q, fields, now_ms)
+        return ask(answer, question, q=q, now_ms=now_ms, **asked)
+
+    def of_pushes(answer: type[OfPushes], question: str, span: tuple[int, int], **asked: Any) -> OfPushes:
         """An answer from the table of pushes: it is complete if the topic has none that came after its newest one."""
-        complete_ms = found.get("complete_ms")
-        if complete_ms != span[1] and not state.may_have_pushes(span[0] if complete_ms is None else complete_ms + 1):
-            complete_ms = span[1]
-        return {"from_ms": span[0], "to_ms": span[1], **found, "complete_ms": complete_ms}
+        found = ask(answer, question, span=span, **asked)
+        known_ms = found.complete_ms
+        later = known_ms != span[1] and state.may_have_pushes(span[0] if known_ms is None else known_ms + 1)
+        return found if later else replace(found, complete_ms=span[1])
 
     @router.get("")
     def there() -> PastThere:
@@ -115,16 +129,12 @@ def routes(past: Past, state: State, clock: Callable[[], int]) -> APIRouter:
 
         With `q`, those of the clients that `history/clients` then lists: all that were there at any moment of a step.
         """
-        parse(q, HISTORY_CLIENTS, clock())
-        return adapter(PastSeries).validate_python(past.ask("series", span=asked.span(clock()), q=q, now_ms=clock()))
+        return search(PastSeries, "series", HISTORY_CLIENTS, q, span=asked.span(clock()))
 
     @router.get("/clients", responses=_WRONG)
     def clients(asked: Asked, q: Q = "", sort: Sort = "", offset: Offset = 0, limit: Limit = 1_000) -> PastClients:
         """Clients that were connected."""
-        parse(q, HISTORY_CLIENTS, clock())  # what can't be read asks no table
-        span = asked.span(clock())
-        found = past.ask("clients", span=span, q=q, sort=sort, offset=offset, limit=limit, now_ms=clock())
-        return adapter(PastClients).validate_python({"from_ms": span[0], "to_ms": span[1], "offset": offset, **found})
+        return search(PastClients, "clients", HISTORY_CLIENTS, q, span=asked.span(clock()), sort=sort, offset=offset, limit=limit)
 
     @router.get(
         "/clients/export",
@@ -135,15 +145,14 @@ def routes(past: Past, state: State, clock: Callable[[], int]) -> APIRouter:
         """All of them that `q` leaves, as a file.  No cell is a formula in a spreadsheet."""
         span = asked.span(clock())
 
-        def part(offset: int) -> Json:
-            return past.ask("clients", span=span, q=q, sort=sort, offset=offset, limit=ROWS_AT_ONCE, now_ms=clock())
+        def part(offset: int) -> PastClients:
+            return search(PastClients, "clients", HISTORY_CLIENTS, q, span=span, sort=sort, offset=offset, limit=ROWS_AT_ONCE)
 
         first = part(0)
 
         def rows() -> Iterator[Mapping[str, object]]:
-            for offset in range(0, first["total"], ROWS_AT_ONCE):
-                items = (part(offset) if offset else first)["items"]
-                yield from map(asdict, adapter(list[PastClientRow]).validate_python(items))
+            for offset in range(0, first.total, ROWS_AT_ONCE):
+                yield from map(asdict, (part(offset) if offset else first).items)
 
         columns = [each.name for each in fields(PastClientRow) if each.name not in NOT_SHARED]
         return file_of("clients-seen", format, columns, rows())
@@ -157,20 +166,17 @@ def routes(past: Past, state: State, clock: Callable[[], int]) -> APIRouter:
         settings: Annotated[bool, Query(description="Also what each pushed.")] = False,
     ) -> PastStarts:
         """Starts of an application or a client: what it pushed, as the difference from the start before; redacted."""
-        span = asked.span(clock())
-        found = past.ask("starts", span=span, whose=whose, offset=offset, limit=limit, settings=settings)
-        return adapter(PastStarts).validate_python({"offset": offset, **of_pushes(span, found)})
+        return of_pushes(PastStarts, "starts", asked.span(clock()), whose=whose, offset=offset, limit=limit, settings=settings)
 
     @router.get("/diff", responses=_WRONG)
     def diff(asked: Asked, whose: WhosePushes) -> PastDifferences:
         """What changed between two times: the newest start until the second against the newest before the first; redacted."""
-        span = asked.span(clock())
-        return adapter(PastDifferences).validate_python(of_pushes(span, past.ask("differences", span=span, whose=whose)))
+        return of_pushes(PastDifferences, "differences", asked.span(clock()), whose=whose)
 
     @router.get("/client-facts", responses=_WRONG)
     def client_facts(asked: Asked, whose: WhosePushes) -> PastClientFacts:
         """What an application or a client said in its own metrics, in steps such that there are at most 120."""
-        return adapter(PastClientFacts).validate_python(past.ask("client_facts", span=asked.span(clock()), whose=whose))
+        return ask(PastClientFacts, "client_facts", span=asked.span(clock()), whose=whose)
 
     @router.get("/findings", responses=_WRONG)
     def findings(
@@ -181,15 +187,13 @@ def routes(past: Past, state: State, clock: Callable[[], int]) -> APIRouter:
         limit: Limit = 100,
     ) -> PastFindings:
         """The findings at a time, each in its last state recorded by then."""
-        parse(q, HISTORY_FINDINGS, clock())
-        found = past.ask("findings_at", at_ms=clock() if at is None else at, q=q, sort=sort, offset=offset, limit=limit, now_ms=clock())
-        return adapter(PastFindings).validate_python({"offset": offset, **found}, strict=False)
+        at_ms = clock() if at is None else at
+        return search(PastFindings, "findings_at", HISTORY_FINDINGS, q, at_ms=at_ms, sort=sort, offset=offset, limit=limit)
 
     @router.get("/findings/ended", responses=_WRONG)
     def ended(asked: Asked, q: Q = "", sort: Sort = "-ended", offset: Offset = 0, limit: Limit = 100) -> PastFindings:
         """What was resolved or closed."""
-        parse(q, HISTORY_FINDINGS, clock())
-        found = past.ask("findings_ended", span=asked.span(clock()), q=q, sort=sort, offset=offset, limit=limit, now_ms=clock())
-        return adapter(PastFindings).validate_python({"offset": offset, **found}, strict=False)
+        span = asked.span(clock())
+        return search(PastFindings, "findings_ended", HISTORY_FINDINGS, q, span=span, sort=sort, offset=offset, limit=limit)
 
     return router

@@ -8,6 +8,7 @@ or still open at the span's end.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any, cast
 
@@ -33,27 +34,45 @@ _HOUR, _DAY = 60, 1_440
 _STEPS = tuple(minutes * MINUTE_MS for minutes in (1, 5, 15, 30, _HOUR, 2 * _HOUR, 3 * _HOUR, 6 * _HOUR, 12 * _HOUR, _DAY, 7 * _DAY))
 
 
-def step_of(span: Span, most: int = MOST_POINTS) -> int:
-    """The smallest step, in ms, that makes at most so many points."""
-    return next((step for step in _STEPS if len(points(span, step)) <= most), _STEPS[-1])
+@dataclass(frozen=True)
+class Steps:
+    """A time in steps of one length, numbered from 0.
+
+    Attributes:
+        points: when each begins; the first one may begin before the time.
+    """
+
+    step_ms: int
+    points: range
+
+    @classmethod
+    def of(cls, span: Span, most: int = MOST_POINTS) -> Steps:
+        """The smallest steps of which there are at most so many."""
+        every = (cls(step_ms, range(span.from_ms // step_ms * step_ms, span.to_ms, step_ms)) for step_ms in _STEPS)
+        return next(steps for steps in every if len(steps.points) <= most or steps.step_ms == _STEPS[-1])
+
+    def number(self, at_us: str) -> str:
+        """SQL of a step's number, by SQL of a time in it, in µs."""
+        return f"{at_us} / {self.step_ms * 1000} - {self.points.start // self.step_ms}"
+
+    def answer(self) -> Json:
+        """What every answer in steps begins with."""
+        return {"step_ms": self.step_ms, "points": list(self.points)}
 
 
-def points(span: Span, step_ms: int) -> range:
-    """When each step begins; the first one may begin before the span."""
-    return range(span.from_ms // step_ms * step_ms, span.to_ms, step_ms)
+_MINUTE = "CAST(minute AS BIGINT)"
+"""In µs."""
 
 
-def recorded_steps(tables: Tables, span: Span, step_ms: int) -> npt.NDArray[np.bool_]:
+def recorded_steps(tables: Tables, span: Span, steps: Steps) -> npt.NDArray[np.bool_]:
     """In which steps anything was recorded.
 
     Raises:
         NoAnswer: see `Tables.ask`.
     """
-    starts = points(span, step_ms)
-    number = f"CAST(minute AS BIGINT) / {step_ms * 1000}"
-    found = tables.ask("gauges", f"SELECT DISTINCT {number} AS step FROM gauges WHERE {within(span, 'minute')}")  # noqa: S608 - numbers
-    recorded = np.zeros(len(starts), np.bool_)
-    recorded[found["step"].to_numpy().astype(np.int64) - starts.start // step_ms] = True
+    sql = f"SELECT DISTINCT {steps.number(_MINUTE)} AS step FROM gauges WHERE {within(span, 'minute')}"  # noqa: S608 - numbers
+    recorded = np.zeros(len(steps.points), np.bool_)
+    recorded[tables.ask("gauges", sql)["step"].to_numpy().astype(np.int64)] = True
     return recorded
 
 
@@ -63,8 +82,7 @@ def series(tables: Tables, span: Span) -> Json:
     Raises:
         NoAnswer: see `Tables.ask`.
     """
-    step_ms = step_of(span)
-    starts = points(span, step_ms)
+    steps = Steps.of(span)
     where = within(span, "minute")
     top = tables.ask(
         "gauges",
@@ -80,25 +98,19 @@ def series(tables: Tables, span: Span) -> Json:
     at_once = "".join(f", {one} AS {column}" for one, column in zip(of_versions, columns, strict=True))
     greatest = "".join(f", max({column}) AS {column}" for column in columns)
     rest = " - ".join(["total", *columns])
-    number = f"CAST(minute AS BIGINT) / {step_ms * 1000}"
+    step = f"{steps.number(_MINUTE)} AS step"
     sql = (
         f"SELECT step, max(total) AS total, max({rest}) AS other{greatest} FROM "  # noqa: S608 - quoted above
-        f"(SELECT {number} AS step, minute, sum(connections) AS total{at_once} FROM gauges WHERE {where} GROUP BY minute) GROUP BY step"
+        f"(SELECT {step}, minute, sum(connections) AS total{at_once} FROM gauges WHERE {where} GROUP BY minute) GROUP BY step"
     )
     found = tables.ask("gauges", sql)
-    at = [step - starts.start // step_ms for step in found["step"].to_pylist()]
 
     def filled(column: str) -> list[int | None]:
-        values: list[int | None] = [None] * len(starts)
-        for place, value in zip(at, found[column].to_pylist(), strict=True):
-            values[place] = value
-        return values
+        values = dict(zip(found["step"].to_pylist(), found[column].to_pylist(), strict=True))
+        return [values.get(number) for number in range(len(steps.points))]
 
     return {
-        "from_ms": span.from_ms,
-        "to_ms": span.to_ms,
-        "step_ms": step_ms,
-        "points": list(starts),
+        **steps.answer(),
         "connections": filled("total"),
         "versions": [
             {
@@ -148,7 +160,7 @@ IDENTITY_COLUMNS = ", ".join(f'"{column}"' for column in SHOWN_AS)  # a comma be
 _NONE, _BETWEEN = "\x00", "\x1f"
 """Neither is in what may be shown."""
 
-_AT = 'CAST("timestamp" AS BIGINT)'
+AT = 'CAST("timestamp" AS BIGINT)'
 """In µs."""
 OF_CLIENTS = f"kind NOT IN ({', '.join(text(kind) for kind in sorted(OF_GATEWAYS))})"
 
@@ -180,7 +192,7 @@ def clients(tables: Tables, span: Span, owners: Owners = NO_OWNERS) -> pa.Table:
             SELECT {IDENTITY_COLUMNS}, broker, min(first) AS first, max(last) AS last, sum(ended) AS ended, sum(open) AS open,
                 sum(settled) AS settled
             FROM (
-                SELECT {IDENTITY_COLUMNS}, broker, {_AT} AS first, {_AT} AS last, CAST(kind = '{Kind.CLOSED}' AS INT) AS ended, 0 AS open,
+                SELECT {IDENTITY_COLUMNS}, broker, {AT} AS first, {AT} AS last, CAST(kind = '{Kind.CLOSED}' AS INT) AS ended, 0 AS open,
                     CAST(kind IN ('{Kind.CLOSED}', '{Kind.PRESENT}') AS INT) AS settled
                 FROM connections WHERE {within(span, "timestamp")} AND {OF_CLIENTS}
                 UNION ALL
@@ -225,11 +237,11 @@ def _processes(tables: Tables, span: Span, known_ms: int) -> list[_Process]:
                     lead(first) OVER (PARTITION BY cluster, broker, gateway ORDER BY epoch)
                 ) AS until
             FROM (
-                SELECT cluster, broker, gateway, epoch, min({_AT}) AS first,
+                SELECT cluster, broker, gateway, epoch, min({AT}) AS first,
                     coalesce(
-                        last_value({_AT} + {1000 * LOST_AFTER} * heartbeat_interval_ms ORDER BY sequence)
+                        last_value({AT} + {1000 * LOST_AFTER} * heartbeat_interval_ms ORDER BY sequence)
                             FILTER (WHERE kind = '{Kind.HEARTBEAT}'),
-                        min({_AT}) + {1000 * LOST_AFTER * FIRST_INTERVAL_MS}
+                        min({AT}) + {1000 * LOST_AFTER * FIRST_INTERVAL_MS}
                     ) AS lost
                 FROM connections WHERE {_recorded(span.from_ms, span.to_ms)} GROUP BY cluster, broker, gateway, epoch
             )
@@ -267,7 +279,7 @@ def _not_closed(tables: Tables, span: Span, known_ms: int) -> str:
     processes = _processes(tables, span, known_ms)
     first_ms = min((until for *_, until in processes), default=1000 * span.to_ms) // 1000
     recorded = _recorded(first_ms, span.to_ms)
-    lately = f"{recorded} AND {_AT} >= until - {1000 * RECORDED_EVERY_MS} AND kind <> '{Kind.CLOSED}'"
+    lately = f"{recorded} AND {AT} >= until - {1000 * RECORDED_EVERY_MS} AND kind <> '{Kind.CLOSED}'"
     # What is on the left of a join is held in memory: numbers there, and clients' names on the right.
     newest = f"{_records_of(processes, 'process AS in_process, max(sequence) AS newest', recorded)} GROUP BY process, connection"
     return f"""
@@ -389,22 +401,21 @@ def lifetimes(tables: Tables, span: Span) -> pa.Table:
     """How many connections began and ended in which steps.
 
     Returns:
-        A row for each identity, and each first and last step, counted from the first of `points`: the identity's columns as
-        `sinks.dashboard.past.connections` shows them, ``first``, ``last`` and ``connections``.
+        A row for each identity, and each first and last step by number: the identity's columns as `shown_identity` has them,
+        ``first``, ``last`` and ``connections``.
 
     Raises:
         NoAnswer: see `Tables.ask`; or there are more than `MOST_LIFETIMES` rows.
     """
-    step_us, from_us = 1000 * step_of(span), 1000 * span.from_ms
-    begin = points(span, step_of(span)).start * 1000 // step_us
+    steps, from_us = Steps.of(span), 1000 * span.from_ms
     processes = _processes(tables, span, complete_ms(tables, span) or span.from_ms)
     recorded = _recorded(span.from_ms, span.to_ms)
     ended = f"CASE WHEN is_closed OR last < until - {1000 * RECORDED_EVERY_MS} THEN last ELSE greatest(last, until - 1) END"
-    summed = f"max(sequence) AS newest, min({_AT}) AS first, max({_AT}) AS last, bool_or(kind = '{Kind.CLOSED}') AS is_closed"
+    summed = f"max(sequence) AS newest, min({AT}) AS first, max({AT}) AS last, bool_or(kind = '{Kind.CLOSED}') AS is_closed"
     each = f"{_records_of(processes, f'process AS in_process, {summed}', recorded)} GROUP BY process, connection"
     sql = f"""
         SELECT {IDENTITY_COLUMNS}, first, last, count(*) AS connections FROM (
-            SELECT {IDENTITY_COLUMNS}, greatest(first, {from_us}) / {step_us} - {begin} AS first, {ended} / {step_us} - {begin} AS last
+            SELECT {IDENTITY_COLUMNS}, {steps.number(f"greatest(first, {from_us})")} AS first, {steps.number(ended)} AS last
             FROM ({each}) JOIN ({_records_of(processes, f"{IDENTITY_COLUMNS}, until, process, sequence", recorded)})
                 ON process = in_process AND sequence = newest
             WHERE {ended} >= {from_us}
@@ -423,13 +434,12 @@ def chosen_series(tables: Tables, span: Span, found: pa.Table, chosen: pa.Table)
 
     Args:
         found: `lifetimes`.
-        chosen: clients, as `sinks.dashboard.past.connections.clients` has them.
+        chosen: clients, as `clients` has them.
 
     Raises:
         NoAnswer: see `Tables.ask`.
     """
-    step_ms = step_of(span)
-    starts = points(span, step_ms)
+    steps = Steps.of(span)
     mine = found.filter(pc.is_in(identities(found), value_set=identities(chosen).unique()))
     first, last, connections = (mine[name].to_numpy() for name in ("first", "last", "connections"))
     versions = list(zip(mine["software"].to_pylist(), mine["version"].to_pylist(), strict=True))
@@ -439,17 +449,14 @@ def chosen_series(tables: Tables, span: Span, found: pa.Table, chosen: pa.Table)
     # In all steps together; clients choose their versions, so there may be very many.
     sums = np.bincount(which, weights=(last - first + 1) * connections, minlength=len(distinct))
     top = np.argsort(-sums, kind="stable")[:TOP].tolist()
-    recorded = recorded_steps(tables, span, step_ms)
+    recorded = recorded_steps(tables, span, steps)
 
     def counted(rows: npt.NDArray[np.bool_]) -> list[int | None]:
-        counts = _there(first[rows], last[rows], connections[rows], len(starts))
+        counts = _there(first[rows], last[rows], connections[rows], len(steps.points))
         return [int(count) if known else None for count, known in zip(counts, recorded, strict=True)]
 
     return {
-        "from_ms": span.from_ms,
-        "to_ms": span.to_ms,
-        "step_ms": step_ms,
-        "points": list(starts),
+        **steps.answer(),
         "connections": counted(np.ones(len(which), np.bool_)),
         "versions": [
             {"software_name": distinct[place][0], "software_version": distinct[place][1], "connections": counted(which == place)}

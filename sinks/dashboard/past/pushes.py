@@ -16,12 +16,13 @@ from clientscope.api.clients import Configuration
 from clientscope.catalog.client_facts import FACTS, How
 from clientscope.catalog.sensitive import shown
 from clientscope.catalog.value_states import ValueState
+from clientscope.model.client import Client
 from clientscope.model.enums import Origin, rank_of
 from clientscope.model.fields import clean
 from clientscope.model.push import Push, compact
 from clientscope.model.setting import Redaction, Setting, reason_name
-from clientscope.policy.redaction import type_name
-from sinks.dashboard.past.connections import points, step_of
+from clientscope.policy.redaction import ClientNames, type_name
+from sinks.dashboard.past.connections import AT, Steps
 from sinks.dashboard.past.tables import Json, NoAnswer, Span, Tables, text, too_wide, within
 from sinks.dashboard.state.one_client import changes, of_record
 from udfs.kernels.applications import application_of
@@ -29,7 +30,10 @@ from udfs.kernels.applications import application_of
 MOST_NAMES = 1_000
 """client.ids of one application in a question."""
 
-MOST_PUSHES = 50
+_names = ClientNames()
+_WHO = [each.name for each in fields(Client) if each.name != "key"]
+"""What a push says of its client; `clientscope.api.history.PastStart` has it as it may be shown."""
+
 LOOK_BACK = 20
 """Pushes before the last one of a page, among which the one to compare it with is looked for."""
 
@@ -110,7 +114,6 @@ def starts(tables: Tables, span: Span, whose: Whose, offset: int, limit: int, se
         return {"total": 0, "items": []}
     where = f"{within(span, 'timestamp')} AND {theirs} AND {STARTED}"
     total = tables.ask("pushes", f"SELECT count(*) AS n FROM pushes WHERE {where}")["n"][0].as_py()  # noqa: S608 - quoted there
-    limit = min(limit, MOST_PUSHES)
     page = f"ORDER BY {NEWEST_FIRST} LIMIT {limit + LOOK_BACK} OFFSET {int(offset)}"
     sql = f'SELECT "partition", "offset", "timestamp", {ORDERED} FROM pushes WHERE {where} {page}'  # noqa: S608 - quoted there
     read = pushes_at(tables, span, tables.ask("pushes", sql))
@@ -162,17 +165,11 @@ def _recorded(row: dict[str, Any]) -> Setting:
 
 def seen_start(push: PastPush, settings: bool = False) -> Json:
     """A push as it may be shown, compared with nothing."""
-    said, now = push
+    said, now = _names.of_record(push.record), push.configuration
     return {
-        "cluster": clean(shown(said.cluster, "cluster")),
-        "broker": said.broker,
-        "gateway": clean(shown(said.gateway, "gateway")),
-        "instance_id": said.instance_id,
-        "client_id": clean(shown(said.client_id)) if said.client_id else None,
-        "principal": clean(shown(said.principal, "principal")) if said.principal else None,
-        "address": clean(said.address),
-        "software_name": clean(shown(said.software_name, "software_name")),
-        "software_version": clean(shown(said.software_version, "software_version")),
+        **{name: getattr(said, name) for name in _WHO},
+        "client_id": said.client_id or None,
+        "principal": said.principal or None,
         "pushed_ms": now.pushed_ms,
         "seen": now.origin != "pushed",
         "client_type": now.client_type,
@@ -196,8 +193,7 @@ def _start(number: int, read: Sequence[PastPush], last: bool, settings: bool) ->
 
 def seen_changes(before: PastPush, after: PastPush) -> list[Json]:
     """The settings that differ."""
-    found = changes(before.configuration, after.configuration)
-    return [{"key": change.key, "before": change.before, "after": change.after} for change in found]
+    return [asdict(change) for change in changes(before.configuration, after.configuration)]
 
 
 def comparable(push: PastPush, earlier: Sequence[PastPush]) -> PastPush | None:
@@ -365,11 +361,8 @@ def client_facts(tables: Tables, span: Span, whose: Whose) -> Json:
     Raises:
         NoAnswer: see `Tables.ask`, but for a missing table, which most sites don't have; or an application has too many client.ids.
     """
-    step_ms = step_of(span, MOST_POINTS)
-    starts = points(span, step_ms)
-    answer: Json = {
-        "from_ms": span.from_ms, "to_ms": span.to_ms, "step_ms": step_ms, "points": list(starts), "recorded": True, "kinds": [],
-    }  # fmt: skip
+    steps = Steps.of(span, MOST_POINTS)
+    answer: Json = {**steps.answer(), "recorded": True, "kinds": []}
     try:
         theirs = condition(tables, span, whose, "client_facts")
     except NoAnswer as problem:
@@ -379,7 +372,7 @@ def client_facts(tables: Tables, span: Span, whose: Whose) -> Json:
     if theirs is None:
         return answer
     where = f"{within(span, 'timestamp')} AND client_kind IS NOT NULL AND {theirs}"
-    step = f'CAST("timestamp" AS BIGINT) / {step_ms * 1000} AS step'
+    step = f"{steps.number(AT)} AS step"
     of_instance = ", ".join(f"{_OF_INSTANCE[fact.how]}({fact.name}) AS {fact.name}" for fact in FACTS)
     of_all = ", ".join(f"{_OF_ALL[fact.how]}({fact.name}) AS {fact.name}" for fact in FACTS)
     sql = (
@@ -391,7 +384,7 @@ def client_facts(tables: Tables, span: Span, whose: Whose) -> Json:
     of_kinds = f"SELECT client_kind, {_INSTANCE} FROM client_facts WHERE {where} GROUP BY client_kind, {_INSTANCE}"  # noqa: S608 - quoted there
     counted = f"SELECT client_kind, count(*) AS n FROM ({of_kinds}) GROUP BY client_kind ORDER BY client_kind DESC"  # noqa: S608
     for kind, instances in ((row["client_kind"], row["n"]) for row in tables.ask("client_facts", counted).to_pylist()):
-        rows = {row["step"] - starts.start // step_ms: row for row in found if row["client_kind"] == kind}
+        rows = {row["step"]: row for row in found if row["client_kind"] == kind}
         facts: list[Json] = [
             {
                 "name": fact.name,
@@ -399,7 +392,7 @@ def client_facts(tables: Tables, span: Span, whose: Whose) -> Json:
                 "line": fact.line,
                 "unit": fact.unit,
                 "setting": fact.setting,
-                "values": [rows[place][fact.name] if place in rows else None for place in range(len(starts))],
+                "values": [rows[place][fact.name] if place in rows else None for place in range(len(steps.points))],
             }
             for fact in FACTS
         ]

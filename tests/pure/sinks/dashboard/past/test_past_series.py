@@ -15,7 +15,7 @@ from past_tables import client_facts as row
 
 from clientscope.model.enums import Kind
 from sinks.dashboard.past import connections
-from sinks.dashboard.past.connections import MOST_POINTS, TOP, points, series, step_of
+from sinks.dashboard.past.connections import MOST_POINTS, TOP, Steps, series
 from sinks.dashboard.past.process import Questions
 from sinks.dashboard.past.pushes import MOST_POINTS as MOST_FACTS
 from sinks.dashboard.past.pushes import Whose, client_facts
@@ -78,9 +78,9 @@ def test_gateways_are_summed_by_the_minute_and_the_greatest_minute_of_a_step_cou
     ],
 )  # fmt: skip
 def test_a_step_is_chosen_so_that_there_are_few_points(length_ms: int, step_ms: int) -> None:
-    span = Span(NOW_MS - length_ms, NOW_MS)
-    assert step_of(span) == step_ms
-    assert len(points(span, step_ms)) <= MOST_POINTS
+    steps = Steps.of(Span(NOW_MS - length_ms, NOW_MS))
+    assert steps.step_ms == step_ms
+    assert len(steps.points) <= MOST_POINTS
 
 
 CLIENTS = [
