@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator
+
+Network = IPv4Network | IPv6Network
 
 
 def split_address(address: str) -> tuple[str, int]:
@@ -64,13 +67,23 @@ def _check_ports(ports: str) -> str:
     return ports
 
 
-def split_networks(networks: str) -> list[IPv4Network | IPv6Network]:
+def split_networks(networks: str) -> list[Network]:
     """``10.0.0.0/8,fd00::/8,192.0.2.7`` as networks; an address alone is a network of one.
 
     Raises:
         ValueError: one of them is not a network, or has bits beyond its prefix.
     """
     return [ip_network(network.strip()) for network in networks.split(",") if network.strip()]
+
+
+def is_within(address: str, networks: Iterable[Network]) -> bool:
+    """Whether an address is of one of the networks; one of IPv4 within IPv6 counts as itself."""
+    try:
+        ip = ip_address(address)
+    except ValueError:
+        return False
+    ip = getattr(ip, "ipv4_mapped", None) or ip
+    return any(ip in network for network in networks)
 
 
 def check_networks(networks: str) -> str:

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from fnmatch import fnmatchcase
 from functools import cache
-from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -21,6 +21,7 @@ import urllib3
 from urllib3.exceptions import HTTPError
 
 from clientscope import __version__
+from clientscope.config_types import Network
 
 if TYPE_CHECKING:
     from sinks.alerts.receivers import HttpReceiver
@@ -57,7 +58,7 @@ class AllowedHosts:
     """The hosts that messages may go to: names as they stand in an address, and networks, by the address that is connected to."""
 
     names: tuple[str, ...]
-    networks: tuple[IPv4Network | IPv6Network, ...]
+    networks: tuple[Network, ...]
 
     @classmethod
     def of(cls, texts: tuple[str, ...]) -> AllowedHosts:
@@ -77,7 +78,7 @@ class AllowedHosts:
         return any(parsed in network for network in self.networks)
 
 
-def _network(text: str) -> IPv4Network | IPv6Network | None:
+def _network(text: str) -> Network | None:
     try:
         return ip_network(text)
     except ValueError:

@@ -16,9 +16,9 @@ import socket
 import ssl
 from collections import Counter
 from collections.abc import Callable, Sequence
-from ipaddress import IPv4Network, IPv6Network, ip_address
 from typing import TYPE_CHECKING
 
+from clientscope.config_types import Network, is_within
 from clientscope.errors import WireError
 from clientscope.gateway.worker.proxy_protocol import MOST_BYTES, Header, HeaderReader
 from clientscope.gateway.worker.sides import ClientSide
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from clientscope.gateway.worker.process import Worker
 
 log = logging.getLogger(__name__)
-
-Network = IPv4Network | IPv6Network
 
 _EXHAUSTED = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 """Trying again at once would only fill the log; asyncio's own servers pause too."""
@@ -136,16 +134,6 @@ class Listener:
                 await transport.shake_hands()
         except OSError as error:  # SSLError and TimeoutError are
             self._gateway.count("tls_handshakes_failed", failure(error))
-
-
-def is_within(address: str, networks: Sequence[Network]) -> bool:
-    """Whether an address is of one of the networks; one of IPv4 within IPv6 counts as itself."""
-    try:
-        ip = ip_address(address)
-    except ValueError:
-        return False
-    ip = getattr(ip, "ipv4_mapped", None) or ip
-    return any(ip in network for network in networks)
 
 
 def failure(error: OSError) -> str:

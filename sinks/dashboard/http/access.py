@@ -15,7 +15,7 @@ from base64 import urlsafe_b64encode
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from ipaddress import IPv4Network, IPv6Network, ip_address
+from ipaddress import ip_address
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -25,7 +25,7 @@ from starlette.types import Scope
 
 from clientscope.api.overview import Authentication, Role
 from clientscope.config import ServeSettings
-from clientscope.config_types import is_loopback, split_networks
+from clientscope.config_types import Network, is_loopback, is_within, split_networks
 from clientscope.errors import SettingsError
 from clientscope.model.client_key import network_of
 from clientscope.model.fields import clean
@@ -92,7 +92,7 @@ class Access:
         anyone: Visitor = UNKNOWN_VISITOR,
         external_url: str = "",
         clock: Callable[[], float] = time.time,
-        trusted: Sequence[IPv4Network | IPv6Network] = (),
+        trusted: Sequence[Network] = (),
         loopback_only: bool = False,
     ) -> None:
         """
@@ -131,7 +131,7 @@ class Access:
         """
         client = scope.get("client")
         found = client[0] if client else ""
-        if not _within(found, self._trusted):
+        if not is_within(found, self._trusted):
             return found
         hops = ",".join(Headers(scope=scope).getlist("x-forwarded-for")).split(",")
         for hop in reversed(hops[-_MOST_HOPS:]):
@@ -139,7 +139,7 @@ class Access:
                 found = str(ip_address(_without_port(hop.strip())))
             except ValueError:
                 break
-            if not _within(found, self._trusted):
+            if not is_within(found, self._trusted):
                 break
         return found
 
@@ -215,7 +215,7 @@ class Access:
 
     def _by_proxy(self, scope: Scope, headers: Headers) -> Visitor | None:
         client = scope.get("client")
-        if self._proxy is None or not client or not _within(client[0], self._trusted):
+        if self._proxy is None or not client or not is_within(client[0], self._trusted):
             return None
         names = headers.getlist(self._proxy.header)
         if len(names) != 1 or not names[0].strip():
@@ -295,15 +295,6 @@ def _without_port(hop: str) -> str:
     return host if colon and port.isdecimal() and "." in host else hop
 
 
-def _within(address: str, networks: Sequence[IPv4Network | IPv6Network]) -> bool:
-    try:
-        found = ip_address(address)
-    except ValueError:
-        return False
-    mapped = getattr(found, "ipv4_mapped", None)
-    return any((mapped or found) in network for network in networks)
-
-
 def access_of(settings: ServeSettings, host: str) -> Access:
     """The access rules of the page.
 
@@ -327,7 +318,7 @@ def access_of(settings: ServeSettings, host: str) -> Access:
     return Access(found, proxy, local, settings.external_url, trusted=trusted, loopback_only=is_loopback(host))
 
 
-def _trusted(settings: ServeSettings, tokens_given: bool) -> list[IPv4Network | IPv6Network]:
+def _trusted(settings: ServeSettings, tokens_given: bool) -> list[Network]:
     trusted = split_networks(settings.trusted_proxies)
     if settings.proxy_user_header and not trusted:
         raise SettingsError("--proxy-user-header needs --trusted-proxies", "a header that anybody may send says nothing about who asks")

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clientscope.config_types import is_within
 from clientscope.errors import WireError
-from clientscope.gateway.worker.listener import is_within
 from clientscope.gateway.worker.proxy_protocol import MOST_BYTES, SIGNATURE, Header, HeaderReader, build
 
 ports = st.integers(0, 65535)
