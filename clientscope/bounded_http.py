@@ -10,7 +10,7 @@ import asyncio
 import logging
 import socket
 from collections import Counter as Counts
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -19,6 +19,9 @@ from typing import Any
 import uvicorn
 from prometheus_client import CollectorRegistry, Counter
 from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from clientscope.config_types import split_address
+from clientscope.errors import EnvironmentProblem
 
 _HEAD_BYTES = 16 * 1024
 BACKLOG = 128
@@ -259,36 +262,24 @@ class Server(uvicorn.Server):
         yield
 
 
-def bind(address: tuple[str, int]) -> socket.socket:
-    """A bound socket, before anything else is started: that a port is taken is best said at once.
+def listening(address: str, setting: str, hint: str) -> socket.socket:
+    """A socket that listens, before anything else is started: that a port is taken is best said at once, and connections wait.
+
+    Args:
+        setting: the address' own name, for the error.
 
     Raises:
-        OSError: it can't be had.
+        EnvironmentProblem: it can't be had.
     """
-    family, kind, proto, _, found = socket.getaddrinfo(*address, type=socket.SOCK_STREAM)[0]
-    listener = socket.socket(family, kind, proto)
+    listener: socket.socket | None = None
     try:
+        family, kind, proto, _, found = socket.getaddrinfo(*split_address(address), type=socket.SOCK_STREAM)[0]
+        listener = socket.socket(family, kind, proto)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(found)
-    except OSError:
-        listener.close()
-        raise
+        listener.listen(BACKLOG)
+    except OSError as error:
+        if listener is not None:
+            listener.close()
+        raise EnvironmentProblem(f"{setting}: cannot listen on {address}: {error.strerror}", hint) from None
     return listener
-
-
-async def whole_body(receive: Callable[[], Any], most: int) -> bytes | None:
-    """A request's body, whatever its headers say of its length; None where it has more than ``most`` bytes.
-
-    Raises:
-        ConnectionAbortedError: the client has gone, or took too long.
-    """
-    body = bytearray()
-    while True:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise ConnectionAbortedError
-        body += message.get("body", b"")
-        if len(body) > most:
-            return None
-        if not message.get("more_body", False):
-            return bytes(body)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import MappingProxyType
@@ -19,7 +19,7 @@ from prometheus_client.exposition import choose_encoder
 
 from clientscope import tokens
 from clientscope.config_types import is_loopback, split_address
-from clientscope.errors import ClientscopeError, EnvironmentProblem, SettingsError
+from clientscope.errors import ClientscopeError, SettingsError
 
 if TYPE_CHECKING:
     from clientscope import bounded_http
@@ -68,22 +68,15 @@ def serve(
     Raises:
         EnvironmentProblem: the port is taken.
     """
-    host, port = split_address(address)
-    if port == 0:
+    if split_address(address)[1] == 0:
         return lambda: None
     # uvicorn takes 5 MB; a gateway forks its other processes before, so that they do without.
     from clientscope import bounded_http  # noqa: PLC0415
 
-    try:
-        listener = bounded_http.bind((host, port))
-        listener.listen(bounded_http.BACKLOG)  # connections from now on wait while uvicorn starts
-    except OSError as error:
-        raise EnvironmentProblem(
-            f"{setting}: cannot listen on {address}: {error.strerror}", "choose another address, or turn it off with port 0"
-        ) from None
+    listener = bounded_http.listening(address, setting, "choose another address, or turn it off with port 0")
     pool = ThreadPoolExecutor(_THREADS, thread_name_prefix=setting)
     served = bounded_http.Listener(setting, bounds or bounded_http.Bounds(body_bytes=_MOST_BODY_BYTES), refused)
-    server = bounded_http.Server(served.config(_application(pages, pool, bounded_http.whole_body), timeout_graceful_shutdown=1))
+    server = bounded_http.Server(served.config(_application(pages, pool), timeout_graceful_shutdown=1))
     thread = threading.Thread(target=server.run, args=([listener],), name=setting, daemon=True)
     thread.start()
 
@@ -96,7 +89,7 @@ def serve(
     return stop
 
 
-def _application(pages: Mapping[str, App], pool: ThreadPoolExecutor, whole_body: Callable[..., Awaitable[bytes | None]]) -> Any:
+def _application(pages: Mapping[str, App], pool: ThreadPoolExecutor) -> Any:
     """An ASGI application of pages, by path."""
 
     def nothing(request: Request) -> Page:
@@ -104,7 +97,7 @@ def _application(pages: Mapping[str, App], pool: ThreadPoolExecutor, whole_body:
 
     async def application(scope: Mapping[str, Any], receive: Callable[[], Any], send: Callable[[Any], Any]) -> None:
         try:
-            body = await whole_body(receive, _MOST_BODY_BYTES)
+            body = await _whole_body(receive)
         except ConnectionAbortedError:
             return
         app = pages.get(scope["path"], nothing) if body is not None else _too_much
@@ -118,6 +111,24 @@ def _application(pages: Mapping[str, App], pool: ThreadPoolExecutor, whole_body:
         await send({"type": "http.response.body", "body": page.content})
 
     return application
+
+
+async def _whole_body(receive: Callable[[], Any]) -> bytes | None:
+    """A request's body, whatever its headers say of its length; None where it is too long.
+
+    Raises:
+        ConnectionAbortedError: the client has gone, or took too long.
+    """
+    body = bytearray()
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ConnectionAbortedError
+        body += message.get("body", b"")
+        if len(body) > _MOST_BODY_BYTES:
+            return None
+        if not message.get("more_body", False):
+            return bytes(body)
 
 
 def _too_much(request: Request) -> Page:

@@ -12,11 +12,10 @@ from prometheus_client import CollectorRegistry
 
 from clientscope import __version__, topics
 from clientscope.api.common import Feed
-from clientscope.bounded_http import Bounds, Listener, Server, bind, refusals
+from clientscope.bounded_http import Bounds, Listener, Server, listening, refusals
 from clientscope.clock import now_ms
 from clientscope.config import ServeSettings
 from clientscope.config_types import is_loopback, split_address
-from clientscope.errors import EnvironmentProblem
 from clientscope.garbage import settle
 from clientscope.kafka.access import KafkaAccess
 from clientscope.model.status import Condition, ProcessStatus
@@ -48,12 +47,13 @@ def run(settings: ServeSettings) -> None:
         SettingsError: others could reach the page without authentication, or a token file or owners.toml is invalid.
         EnvironmentProblem: its port is taken, a topic is missing or set otherwise, or one of the page's files is missing.
     """
-    access = access_of(settings, split_address(settings.listen)[0])
+    host, _ = split_address(settings.listen)
+    access = access_of(settings, host)
     owned = owners.read_if_given(settings.owners)
     assets = files.load()
     kafka = KafkaAccess.of(settings)
     topics.verify(kafka, reads=TOPICS, writes=(STATUS,))
-    host, listener = _bind(settings.listen)
+    listener = listening(settings.listen, "listen", "choose another address with --listen HOST:PORT")
     url = f"http://{'[' + host + ']' if ':' in host else host}:{listener.getsockname()[1]}/"
     if not is_loopback(host) and not settings.external_url.startswith("https"):
         _log.warning("%s is not encrypted: tokens and cookies can be read on their way, unless a proxy before it speaks TLS", url)
@@ -132,14 +132,3 @@ def _announce(state: State, server: Server, url: str) -> None:
             print(f"clientscope serve: ready at {url}", flush=True)
             return
         pause.wait(0.05)
-
-
-def _bind(listen: str) -> tuple[str, socket.socket]:
-    """A bound socket, before anything else is started: that a port is taken is best said at once."""
-    host, port = split_address(listen)
-    try:
-        return host, bind((host, port))
-    except OSError as error:
-        raise EnvironmentProblem(
-            f"can't listen on {listen}: {error.strerror or error}", "choose another address with --listen HOST:PORT"
-        ) from error

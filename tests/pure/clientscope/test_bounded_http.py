@@ -135,8 +135,7 @@ async def answers_at_once(scope: Any, receive: Any, send: Any) -> None:
 def test_f45_what_follows_an_answer_is_bounded_too() -> None:
     """Whatever the application does: the rest of a body that it has answered before is thrown away, and not for ever."""
     registry, port = CollectorRegistry(), free_port()
-    listener = bounded_http.bind(("127.0.0.1", port))
-    listener.listen()
+    listener = bounded_http.listening(f"127.0.0.1:{port}", "listen", "")
     server = Server(Listener("listen", Bounds(body_bytes=1024, request_s=60.0), refusals(registry)).config(answers_at_once))
     thread = threading.Thread(target=server.run, args=([listener],))
     thread.start()
