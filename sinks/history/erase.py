@@ -112,7 +112,7 @@ def await_findings(kafka: KafkaAccess, subject: ErasureSubject, patience_s: floa
     with closing(Follower(kafka, FINDINGS, _CLIENT_ID)) as findings:
         while True:
             for fingerprint, value in findings.read_to_end().items():
-                (left.add if value is not None and _is_about(value, subject) else left.discard)(fingerprint)
+                (left.add if value is not None and _is_of(value, Finding, subject) else left.discard)(fingerprint)
             if not left or time.monotonic() > deadline:
                 return not left
             time.sleep(_LOOK_S)
@@ -130,23 +130,18 @@ def _keys(kafka: KafkaAccess, subject: ErasureSubject) -> tuple[frozenset[bytes]
             key = record.key or b""
             if latest.is_latest(record):
                 gone[key] = record.value is None
-            if record.value is not None and _is_of(record.value, subject):
+            if record.value is not None and _is_of(record.value, Push, subject):
                 theirs.add(key)
     return frozenset(theirs), sorted(key for key in theirs if not gone[key])
 
 
-def _is_of(value: bytes, subject: ErasureSubject) -> bool:
+def _is_of(value: bytes, record: type[Push | Finding], subject: ErasureSubject) -> bool:
+    """Whether a configuration, or a finding's application, is theirs."""
     try:
-        return subject.is_of(decode(Push, value))
+        read = decode(record, value)
     except RecordError:
         return False
-
-
-def _is_about(value: bytes, subject: ErasureSubject) -> bool:
-    try:
-        return subject.is_of(decode(Finding, value).application)
-    except RecordError:
-        return False
+    return subject.is_of(read.application if isinstance(read, Finding) else read)
 
 
 def _count(table: DeltaTable, subject: ErasureSubject) -> int:

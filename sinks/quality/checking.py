@@ -72,9 +72,8 @@ class SampleChecks:
             return
         validated["rows"] = len(found.facts)
         validator = self._validators.get(topic) or self._validators.setdefault(topic, Validator(SUITES[topic]))
-        outcomes, result = validator.validate(found.facts, self._hours[topic].ratio(found.newest_ms, found.rows))
-        validated["outcomes"] = [(each.name, each.success, each.unexpected) for each in outcomes if each.judged]
+        validated["outcomes"], result = validator.validate(found.facts, self._hours[topic].ratio(found.newest_ms, found.rows))
         if self._docs is not None:
             self._docs.add(validator.gx_suite, result, all(success for _, success, _ in validated["outcomes"]), self._clock())
-        if len(validated["outcomes"]) < len(outcomes):
+        if len(validated["outcomes"]) < len(result.results):
             raise RuntimeError("not every expectation could be judged")

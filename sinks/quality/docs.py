@@ -52,15 +52,12 @@ class DataDocs:
         self._made_s: dict[str, float] = {}
         self._waiting: dict[str, tuple[ExpectationSuiteValidationResult, bool, float]] = {}
 
-    def add(self, suite: gx.ExpectationSuite, result: ExpectationSuiteValidationResult, success: bool, now: float) -> bool:
+    def add(self, suite: gx.ExpectationSuite, result: ExpectationSuiteValidationResult, success: bool, now: float) -> None:
         """Takes in a validation.  Of those between two builds the newest is shown, or the newest that failed.
 
         Args:
             success: whether all was as expected.
             now: seconds since the epoch.
-
-        Returns:
-            whether pages were made.
 
         Raises:
             OSError: they can't be written.
@@ -69,7 +66,7 @@ class DataDocs:
         if waiting is None or waiting[1] or not success:
             self._waiting[suite.name] = result, success, now
         if now - self._made_s.get(suite.name, 0.0) < EVERY_S:
-            return False
+            return
         result, success, at_s = self._waiting.pop(suite.name)
         self._made_s[suite.name] = now
         self._folder.mkdir(parents=True, exist_ok=True)
@@ -86,7 +83,6 @@ class DataDocs:
         for each in results:
             if each not in kept:
                 (self._folder / each.name).unlink(missing_ok=True)
-        return True
 
     def _results(self) -> list[_Result]:
         """By their files' names, the newest first."""

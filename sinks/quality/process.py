@@ -26,19 +26,23 @@ _MOST_BYTES = 1 << 30
 """Of private writable memory (RLIMIT_DATA); beyond it an allocation fails, and with it the look or the process."""
 
 
+Outcome = tuple[str, bool, int]
+"""What one expectation came to in one validation: its name, whether it is met, and how many rows are unexpected."""
+
+
 class Validated(TypedDict):
     """One validation of a topic's new rows.
 
     Attributes:
         rows: of the sample.
-        outcomes: for each expectation that could be judged its name, whether it is met, and how many rows are unexpected.
+        outcomes: of the expectations that could be judged: where the library itself failed, that says nothing of the data.
         error: type and place of what went wrong; empty for nothing. Never its text, which might quote something.
     """
 
     topic: str
     rows: int
     seconds: float
-    outcomes: list[tuple[str, bool, int]]
+    outcomes: list[Outcome]
     error: str
 
 

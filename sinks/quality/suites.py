@@ -109,21 +109,6 @@ PASSED = 10
 """Passed validations in a row that end it: more than twice `OF`, so that an occasional failure doesn't flap."""
 
 
-@dataclass(frozen=True)
-class ValidationOutcome:
-    """What one expectation came to in one validation.
-
-    Attributes:
-        unexpected: rows that are otherwise.
-        judged: False where the library itself failed, which says nothing of the data.
-    """
-
-    name: str
-    success: bool
-    unexpected: int
-    judged: bool = True
-
-
 class ExpectationVerdict:
     """One expectation of one topic.
 

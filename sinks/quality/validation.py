@@ -12,7 +12,8 @@ from great_expectations import expectations as gxe
 from great_expectations.core import ExpectationSuiteValidationResult
 from great_expectations.data_context.types.base import DataContextConfig, InMemoryStoreBackendDefaults, ProgressBarsConfig
 
-from sinks.quality.suites import CLOCK, RATE, Expected, Suite, Unique, ValidationOutcome
+from sinks.quality.process import Outcome
+from sinks.quality.suites import CLOCK, RATE, Expected, Suite, Unique
 
 _NO_VALUES = {"result_format": "BASIC", "partial_unexpected_count": 0, "exclude_unexpected_values": True}
 """Results say only whether an expectation failed and how often, never a row's value."""
@@ -41,19 +42,19 @@ class Validator:
         asset = context.data_sources.add_pandas("samples").add_dataframe_asset(suite.topic)
         self._samples = asset.add_batch_definition_whole_dataframe("sample")
 
-    def validate(self, sample: pa.Table, rate_ratio: float | None) -> tuple[list[ValidationOutcome], ExpectationSuiteValidationResult]:
+    def validate(self, sample: pa.Table, rate_ratio: float | None) -> tuple[list[Outcome], ExpectationSuiteValidationResult]:
         """Validates one sample.
 
         Args:
             sample: as `udfs.kernels.sample_facts.of_rows` makes it.
 
         Returns:
-            an outcome for each of the suite's expectations of samples, and what Data Docs are made of.
+            an outcome for each of the suite's expectations of samples that could be judged, and what Data Docs are made of.
         """
         # Not by a validation definition's run: the context would keep every result.
         batch = self._samples.get_batch({"dataframe": _frame(sample, rate_ratio)})
         result = batch.validate(self.gx_suite, result_format=_NO_VALUES)
-        return [_outcome(each) for each in result.results], result
+        return [_outcome(each) for each in result.results if not each.exception_info.get("raised_exception", True)], result
 
 
 def _expectation(each: Expected | Unique) -> gxe.Expectation:
@@ -74,11 +75,8 @@ def _tolerance(share: float) -> str:
     return f" (in all but {share:.0%} of the rows)" if share else ""
 
 
-def _outcome(result: Any) -> ValidationOutcome:
-    name = result.expectation_config.meta["name"]
-    if result.exception_info.get("raised_exception", True):
-        return ValidationOutcome(name, success=False, unexpected=0, judged=False)
-    return ValidationOutcome(name, bool(result.success), int(result.result.get("unexpected_count", 0)))
+def _outcome(result: Any) -> Outcome:
+    return result.expectation_config.meta["name"], bool(result.success), int(result.result.get("unexpected_count", 0))
 
 
 def _frame(sample: pa.Table, rate_ratio: float | None) -> Any:
