@@ -19,12 +19,10 @@ from clientscope.model.connection import SeriesCount
 from clientscope.model.enums import Kind
 from clientscope.model.topics import CONFIGS, CONNECTIONS, FINDINGS, GAUGES
 from sinks.dashboard.api.app import create_app
-from sinks.dashboard.api.deciding import Deciding
 from sinks.dashboard.http import files
 from sinks.dashboard.http.access import Access, Visitor
 from sinks.dashboard.past.asking import Past
 from sinks.dashboard.state.known import TopicRecord
-from sinks.dashboard.state.one_client import OneClient
 from sinks.dashboard.state.state import State
 
 BATCH = 2_000
@@ -79,8 +77,8 @@ def page_app(state: State) -> FastAPI:
     """The page of this, for everybody on this machine, without configurations and history."""
     return create_app(
         state, files.load(), now_ms, alive=lambda: True, stopping=lambda: False, data_docs_dir=None,
-        access=Access(anyone=Visitor("local", "admin"), loopback_only=True), one_client=OneClient(state, lambda places: {}),
-        deciding=Deciding(lambda *written: None), past=Past(None), refused=refusals(CollectorRegistry()),
+        access=Access(anyone=Visitor("local", "admin"), loopback_only=True), fetch=lambda places: {},
+        write=lambda *written: None, past=Past(None), refused=refusals(CollectorRegistry()),
     )  # fmt: skip
 
 

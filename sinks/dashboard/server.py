@@ -23,12 +23,11 @@ from clientscope.model.topics import STATUS
 from clientscope.profiles import owners
 from clientscope.status_writer import INTERVAL_S, StatusWriter
 from sinks.dashboard.api.app import create_app
-from sinks.dashboard.api.deciding import Deciding, DecisionWriter
+from sinks.dashboard.api.deciding import DecisionWriter
 from sinks.dashboard.http import files
 from sinks.dashboard.http.access import access_of
 from sinks.dashboard.http.middleware import MOST_BODY_BYTES
 from sinks.dashboard.past.asking import Past
-from sinks.dashboard.state.one_client import OneClient
 from sinks.dashboard.state.reader import TOPICS, PushFetcher, StateReader
 from sinks.dashboard.state.state import State
 
@@ -75,8 +74,8 @@ def run(settings: ServeSettings) -> None:
         stopping=lambda: server.should_exit,
         data_docs_dir=settings.data_docs_dir,
         access=access,
-        one_client=OneClient(state, fetch),
-        deciding=Deciding(DecisionWriter(kafka)),
+        fetch=fetch,
+        write=DecisionWriter(kafka),
         past=past,
         refused=refused,
     )

@@ -10,11 +10,9 @@ from prometheus_client import CollectorRegistry
 
 from clientscope.bounded_http import refusals
 from sinks.dashboard.api.app import create_app
-from sinks.dashboard.api.deciding import Deciding
 from sinks.dashboard.http import files
 from sinks.dashboard.http.access import Access, Visitor
 from sinks.dashboard.past.asking import Past
-from sinks.dashboard.state.one_client import OneClient
 from sinks.dashboard.state.state import State
 
 LOCAL = Access(anyone=Visitor("local", "admin"), loopback_only=True)
@@ -24,7 +22,7 @@ def page_app(state: State, clock: Callable[[], int], **parts: Any) -> FastAPI:
     """``parts`` is what `create_app` takes besides."""
     usual = {
         "alive": lambda: True, "stopping": lambda: False, "data_docs_dir": None, "access": LOCAL,
-        "one_client": OneClient(state, lambda places: {}), "deciding": Deciding(lambda *written: None),
+        "fetch": lambda places: {}, "write": lambda *written: None,
         "past": Past(None), "refused": refusals(CollectorRegistry()),
     }  # fmt: skip
     return create_app(state, files.load(), clock, **{**usual, **parts})

@@ -17,7 +17,6 @@ from starlette.types import ASGIApp
 from clientscope.clock import now_ms
 from sinks.dashboard.http.access import Access
 from sinks.dashboard.past.asking import Past
-from sinks.dashboard.state.one_client import OneClient
 from sinks.dashboard.state.state import State
 
 Values = Mapping[tuple[int, int], bytes]
@@ -47,7 +46,7 @@ def serving(
         state,
         now_ms if at_ms is None else lambda: at_ms,
         stopping=stopping.is_set,
-        one_client=OneClient(state, lambda places: {place: known[place] for place in places if place in known}),
+        fetch=lambda places: {place: known[place] for place in places if place in known},
         past=past,
         access=access,
         **more,

@@ -13,7 +13,6 @@ from page_fleet import OWNERS, Fleet
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from clientscope.clock import now_ms
-from sinks.dashboard.api.deciding import Deciding
 from sinks.dashboard.http.access import Access
 from sinks.dashboard.state.known import TopicRecord
 from sinks.dashboard.state.state import State
@@ -93,7 +92,6 @@ def serving(
     if live:
         state.live()
     proxy, decisions = Stripping(prefix), list[Decision]()
-    deciding = Deciding(lambda fingerprint, value, headers: decisions.append((fingerprint, value)))
-    more = {"data_docs_dir": data_docs_dir, "deciding": deciding}
+    more = {"data_docs_dir": data_docs_dir, "write": lambda fingerprint, value, headers: decisions.append((fingerprint, value))}
     with served_page.serving(state, made.values, history_dir, access=access, around=proxy.before, **more) as address:
         yield PageServer(state, made, address + prefix, proxy, decisions)

@@ -16,13 +16,13 @@ from clientscope.api.overview import Health
 from clientscope.errors import ClientscopeError
 from clientscope.query import QueryError
 from sinks.dashboard.api import metrics, routes, routes_past, streams
-from sinks.dashboard.api.deciding import Deciding
+from sinks.dashboard.api.deciding import Write
 from sinks.dashboard.http.access import Access
 from sinks.dashboard.http.files import PAGE, Asset, data_docs_routes
 from sinks.dashboard.http.middleware import CompressionMiddleware, HeadMiddleware, SecurityMiddleware
 from sinks.dashboard.past.asking import Past
 from sinks.dashboard.past.tables import RETRY_AFTER_S, NoAnswer
-from sinks.dashboard.state.one_client import OneClient
+from sinks.dashboard.state.reader import Fetch
 from sinks.dashboard.state.readiness import ReadinessView
 from sinks.dashboard.state.state import State
 
@@ -36,8 +36,8 @@ def create_app(
     stopping: Callable[[], bool],
     data_docs_dir: Path | None,
     access: Access,
-    one_client: OneClient,
-    deciding: Deciding,
+    fetch: Fetch,
+    write: Write,
     past: Past,
     refused: Counter,
 ) -> FastAPI:
@@ -49,8 +49,8 @@ def create_app(
         stopping: whether event streams should end.
         data_docs_dir: where Data Docs are, or will be.
         access: the access rules.
-        one_client: makes one client's page.
-        deciding: writes decisions.
+        fetch: reads configurations.
+        write: writes decisions.
         past: reads history's tables.
         refused: counts what the listener refuses, for ``/metrics``.
     """
@@ -63,7 +63,7 @@ def create_app(
     open_streams = streams.Streams(refused.labels("listen", "event_streams").inc)
     for router in (
         routes.installation_routes(state, ReadinessView(state), access, clock, stopping, open_streams),
-        routes.client_routes(state, one_client, deciding, clock),
+        routes.client_routes(state, fetch, write, clock),
     ):
         app.include_router(router, prefix="/api/v1", tags=["v1"])
     app.include_router(routes_past.routes(past, state, clock), prefix="/api/v1/history", tags=["v1"])

@@ -9,11 +9,10 @@ from contextlib import contextmanager
 from fastapi import HTTPException
 
 from clientscope import topics
-from clientscope.api.findings import DecisionTaken
+from clientscope.api.findings import CloseRequest, DecisionTaken, ReopenRequest
 from clientscope.errors import EnvironmentProblem, SettingsError
 from clientscope.kafka.access import Kafka
 from clientscope.model.codec import encode_whole
-from clientscope.model.decision import Resolution
 from clientscope.model.finding import Finding
 from clientscope.model.topics import DECISIONS
 from clientscope.report.deciding import Closing, reason, require_decided, write
@@ -42,50 +41,40 @@ class DecisionWriter:
             write(self._kafka, _CLIENT_ID, {fingerprint: value}, headers)
 
 
-class Deciding:
-    """Checks decisions, and has them written."""
+def close(write: Write, finding: Finding, asked: CloseRequest, by: str, now_ms: int) -> DecisionTaken:
+    """Closes a finding.
 
-    def __init__(self, write: Write) -> None:
-        self._write = write
+    Raises:
+        SettingsError: the decision doesn't fit the finding, or something is missing, or holds a secret.
+        HTTPException: 503, it could not be written.
+    """
+    with _as_answers():
+        decide = Closing.of(asked.resolution, asked.why, asked.until or "", by, now_ms)
+        write(finding.fingerprint, encode_whole(decide.decision(finding)), {})
+    return DecisionTaken(fingerprint=finding.fingerprint, **vars(decide), warnings=list(decide.warnings(finding)))
 
-    def close(self, finding: Finding, resolution: Resolution, why: str, until: str | None, by: str, now_ms: int) -> DecisionTaken:
-        """Closes a finding.
 
-        Raises:
-            SettingsError: the decision doesn't fit the finding, or something is missing, or holds a secret.
-            HTTPException: 503, it could not be written.
-        """
-        with _in_fields_names():
-            decide = Closing.of(resolution, why, until or "", by, now_ms)
-            decision = decide.decision(finding)
-        self._written(finding.fingerprint, encode_whole(decision), {})
-        return DecisionTaken(fingerprint=decision.fingerprint, **vars(decide), warnings=list(decide.warnings(finding)))
+def reopen(write: Write, finding: Finding, asked: ReopenRequest, by: str, now_ms: int) -> DecisionTaken:
+    """Takes a decision back.
 
-    def reopen(self, finding: Finding, why: str, by: str, now_ms: int) -> DecisionTaken:
-        """Takes a decision back.
-
-        Raises:
-            SettingsError: the finding has no decision, or no reason is given.
-            HTTPException: 503, it could not be written.
-        """
-        with _in_fields_names():
-            require_decided(finding, {finding.fingerprint} if finding.decided else ())
-            given = reason(why)
-        self._written(finding.fingerprint, None, {"by": by, "why": given})
-        return DecisionTaken(fingerprint=finding.fingerprint, resolution=None, by=by, why=given, until=None, at_ms=now_ms, warnings=[])
-
-    def _written(self, fingerprint: str, value: bytes | None, headers: Mapping[str, str]) -> None:
-        try:
-            self._write(fingerprint, value, headers)
-        except EnvironmentProblem as error:
-            raise HTTPException(503, f"{error}; {error.hint}" if error.hint else str(error)) from None
+    Raises:
+        SettingsError: the finding has no decision, or no reason is given.
+        HTTPException: 503, it could not be written.
+    """
+    with _as_answers():
+        require_decided(finding, {finding.fingerprint} if finding.decided else ())
+        why = reason(asked.why)
+        write(finding.fingerprint, None, {"by": by, "why": why})
+    return DecisionTaken(fingerprint=finding.fingerprint, resolution=None, by=by, why=why, until=None, at_ms=now_ms, warnings=[])
 
 
 @contextmanager
-def _in_fields_names() -> Iterator[None]:
-    """Errors of the command line's checks name the request's fields instead of flags."""
+def _as_answers() -> Iterator[None]:
+    """Errors of the command line's checks name the request's fields instead of flags; one of the writer is a status."""
     try:
         yield
+    except EnvironmentProblem as error:
+        raise HTTPException(503, f"{error}; {error.hint}" if error.hint else str(error)) from None
     except SettingsError as error:
         texts = [text and text.replace("--as ", "resolution ").replace("--", "") for text in (str(error), error.hint)]
         raise SettingsError(texts[0] or "", texts[1]) from None

@@ -24,11 +24,12 @@ from clientscope.api.overview import Login, Me, Overview, ReadinessBy, Readiness
 from clientscope.model.finding import TO_DO, Finding
 from clientscope.model.finding import State as FindingState
 from clientscope.report.findings import Confidence, FindingChoice, Suppressed
-from sinks.dashboard.api import streams
-from sinks.dashboard.api.deciding import Deciding
+from sinks.dashboard.api import deciding, streams
+from sinks.dashboard.api.deciding import Write
 from sinks.dashboard.http.access import Access, Visitor, require_admin, visitor
 from sinks.dashboard.state.findings import FindingGroupBy
-from sinks.dashboard.state.one_client import OneClient
+from sinks.dashboard.state.one_client import detail
+from sinks.dashboard.state.reader import Fetch
 from sinks.dashboard.state.readiness import NEWEST, ReadinessView
 from sinks.dashboard.state.state import State
 from udfs.rules.engine.rule import FIRED, NOT_EVALUABLE, Rule
@@ -84,7 +85,7 @@ _WRONG = refusals({400: "`q` can't be read, or unknown release"}, QueryProblem |
 Code = Annotated[str, Path(pattern="^[A-Z]{2}[0-9]{3}$")]
 
 
-def client_routes(state: State, one_client: OneClient, deciding: Deciding, clock: Callable[[], int]) -> APIRouter:
+def client_routes(state: State, fetch: Fetch, write: Write, clock: Callable[[], int]) -> APIRouter:
     """The resources under ``/api/v1`` of clients, and of findings about them."""
     router = APIRouter()
 
@@ -129,7 +130,7 @@ def client_routes(state: State, one_client: OneClient, deciding: Deciding, clock
     @router.get("/clients/{key}", responses=refusals({404: "no such client is known, or any more"}))
     def client(key: Key) -> ClientDetail:
         """One client: its identity, configuration, findings and starts."""
-        found = one_client.detail(key)
+        found = detail(state, fetch, key)
         if found is None:
             raise HTTPException(404, "no such client is connected, nor was one lately")
         return found
@@ -162,12 +163,12 @@ def client_routes(state: State, one_client: OneClient, deciding: Deciding, clock
     @router.post("/findings/{fingerprint}/close", responses=_CHANGES)
     def close(fingerprint: Fingerprint, asked: CloseRequest, name: Annotated[str, Depends(require_admin)]) -> DecisionTaken:
         """Closes it by a person's decision."""
-        return deciding.close(_known(fingerprint), asked.resolution, asked.why, asked.until, name, clock())
+        return deciding.close(write, _known(fingerprint), asked, name, clock())
 
     @router.post("/findings/{fingerprint}/reopen", responses=_CHANGES)
     def reopen(fingerprint: Fingerprint, asked: ReopenRequest, name: Annotated[str, Depends(require_admin)]) -> DecisionTaken:
         """Takes the decision back."""
-        return deciding.reopen(_known(fingerprint), asked.why, name, clock())
+        return deciding.reopen(write, _known(fingerprint), asked, name, clock())
 
     def _known(fingerprint: str) -> Finding:
         found = state.finding(fingerprint)

@@ -104,49 +104,42 @@ _NEVER = "It has not pushed its configuration (KIP-1324), and nothing of it was 
 _GONE = "Its configuration is no longer on the topic: a newer one is on its way, or it is gone."
 
 
-class OneClient:
-    """Makes the page."""
+def detail(state: State, fetch: Fetch, key: str) -> ClientDetail | None:
+    """All about the client of this key; None where there is no such client.
 
-    def __init__(self, state: State, fetch: Fetch) -> None:
-        """
-        Args:
-            fetch: reads configurations.
-        """
-        self._state = state
-        self._fetch = fetch
+    Args:
+        fetch: reads configurations.
+    """
+    known = state.one_client(key)
+    if known is None:
+        return None
+    found, push, starts = known
+    if push is None:
+        return replace(found, why=_NEVER)
+    read, why = _configurations(fetch, push, starts)
+    own = _own(push, starts if found.starts_of == "client" else [], read)
+    return replace(
+        found,
+        configuration=own,
+        why=why or (_GONE if own is None else None),
+        starts=[] if _is_seen(push) else _starts(push, starts, read) if own else None,
+    )
 
-    def detail(self, key: str) -> ClientDetail | None:
-        """All about the client of this key; None where there is no such client."""
-        known = self._state.one_client(key)
-        if known is None:
-            return None
-        detail, push, starts = known
-        if push is None:
-            return replace(detail, why=_NEVER)
-        read, why = self._configurations(push, starts)
-        whole = detail.starts_of == "client"
-        own = _own(push, starts if whole else [], read)
-        return replace(
-            detail,
-            configuration=own,
-            why=why or (_GONE if own is None else None),
-            starts=[] if _is_seen(push) else _starts(push, starts, read) if own else None,
-        )
 
-    def _configurations(self, push: IndexedPush, starts: Sequence[IndexedPush]) -> tuple[dict[Place, Configuration], str]:
-        """What its pushes say, by place, and why there is nothing to say."""
-        pushes = {_place(each): each for each in (push, *starts)}
+def _configurations(fetch: Fetch, push: IndexedPush, starts: Sequence[IndexedPush]) -> tuple[dict[Place, Configuration], str]:
+    """What its pushes say, by place, and why there is nothing to say."""
+    pushes = {_place(each): each for each in (push, *starts)}
+    try:
+        values = fetch(list(pushes))
+    except EnvironmentProblem as error:
+        return {}, f"{error}."
+    found, why = {}, ""
+    for place, value in values.items():
         try:
-            values = self._fetch(list(pushes))
-        except EnvironmentProblem as error:
-            return {}, f"{error}."
-        found, why = {}, ""
-        for place, value in values.items():
-            try:
-                found[place] = configuration(value, pushes[place].pushed_ms)
-            except RecordError as error:
-                why = f"Its record can't be decoded ({error.reason})."
-        return found, "" if _place(push) in found else why
+            found[place] = configuration(value, pushes[place].pushed_ms)
+        except RecordError as error:
+            why = f"Its record can't be decoded ({error.reason})."
+    return found, "" if _place(push) in found else why
 
 
 def _is_seen(push: IndexedPush) -> bool:

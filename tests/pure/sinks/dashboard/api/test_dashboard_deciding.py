@@ -12,7 +12,6 @@ from golden import is_golden
 from page_state import NOW_MS, answers, browser, found, live
 
 from clientscope.errors import EnvironmentProblem
-from sinks.dashboard.api.deciding import Deciding
 from sinks.dashboard.http.access import Access, Visitor
 
 LEAK, SETTING, CLOSED = (f"{number:032x}" for number in (1, 2, 3))
@@ -43,7 +42,7 @@ def client(topic: Topic | None) -> TestClient:
     decided = {"fingerprint": CLOSED, "resolution": "accepted", "by": "bob", "why": "w", "at_ms": 1, "until": UNTIL}
     state = live(found(1, kind="leak", code="SK001"), found(2, use_instead="acks=all"), found(3, state="closed", decided=decided))
     access = Access(anyone=Visitor("alice", "admin"))
-    return browser(state, access=access, deciding=Deciding(topic))
+    return browser(state, access=access, write=topic)
 
 
 def test_a_decision_is_written_as_the_command_writes_it(topic: Topic) -> None:

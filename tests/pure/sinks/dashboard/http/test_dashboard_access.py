@@ -26,7 +26,6 @@ from clientscope.config import ServeSettings
 from clientscope.config_types import is_loopback, split_address
 from clientscope.errors import SettingsError
 from clientscope.local.process import free_port
-from sinks.dashboard.api.deciding import Deciding
 from sinks.dashboard.http import files
 from sinks.dashboard.http.access import COOKIE, SESSION_SECONDS, Access, Proxy, Token, Visitor, access_of
 from sinks.dashboard.http.middleware import HEADERS
@@ -168,7 +167,7 @@ def test_f38_with_ipv6_a_network_of_64_bits_is_one_address() -> None:
 
 
 def test_a_program_sends_its_token_with_each_request() -> None:
-    http = serving(tokens(), deciding=Deciding(lambda *written: None))
+    http = serving(tokens())
     bearer = {"authorization": f"Bearer {ADMIN.secret}"}
     assert http.get("/metrics", headers=bearer).status_code == 200
     body = {"resolution": "rotated", "why": "w"}
@@ -317,7 +316,7 @@ CLOSE = f"/api/v1/findings/{1:032x}/close"
 
 @pytest.fixture
 def app(tmp_path: Path) -> FastAPI:
-    parts = {"deciding": Deciding(lambda *written: None), "data_docs_dir": tmp_path / "docs", "stopping": lambda: True}
+    parts = {"data_docs_dir": tmp_path / "docs", "stopping": lambda: True}
     return serving(Access((ADMIN, READER)), **parts).app  # type: ignore[arg-type, return-value]
 
 

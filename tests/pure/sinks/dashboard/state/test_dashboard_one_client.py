@@ -19,7 +19,7 @@ from clientscope.model.enums import Kind, Origin
 from clientscope.model.setting import Redaction
 from clientscope.report.findings import FindingChoice
 from sinks.dashboard.state.known import TopicRecord
-from sinks.dashboard.state.one_client import OneClient, configuration
+from sinks.dashboard.state.one_client import configuration, detail
 from sinks.dashboard.state.pushes import pack, unpack
 from sinks.dashboard.state.reader import Place
 from sinks.dashboard.state.state import State
@@ -113,7 +113,7 @@ class Topic:
 
 def detail_of(state: State, topic: Topic) -> ClientDetail:
     key = state.clients(10).items[0].key
-    found = OneClient(state, topic).detail(key)
+    found = detail(state, topic, key)
     assert found is not None
     return found
 
@@ -251,8 +251,8 @@ def test_without_a_result_nothing_is_known_and_a_later_push_has_its_own() -> Non
     (client,) = state.clients(10).items
 
     def unjudged() -> list[str] | None:
-        detail = OneClient(state, Topic()).detail(client.key)
-        return None if detail is None or detail.not_judged_by is None else [each.code for each in detail.not_judged_by]
+        found = detail(state, Topic(), client.key)
+        return None if found is None or found.not_judged_by is None else [each.code for each in found.not_judged_by]
 
     assert unjudged() is None
     state.apply([result(1, passed=["AN101"], not_evaluable=[])])
