@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from every import every
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from past_tables import DAY_MS, HOUR_MS, MINUTE_MS, NOW_MS, append, connection, gauge, heartbeat
@@ -78,9 +77,11 @@ def test_gateways_are_summed_by_the_minute_and_the_greatest_minute_of_a_step_cou
     ],
 )  # fmt: skip
 def test_a_step_is_chosen_so_that_there_are_few_points(length_ms: int, step_ms: int) -> None:
-    steps = Steps.of(Span(NOW_MS - length_ms, NOW_MS))
+    span = Span(NOW_MS - length_ms, NOW_MS)
+    steps = Steps.of(span)
     assert steps.step_ms == step_ms
     assert len(steps.points) <= MOST_POINTS
+    assert len(Steps.of(span, MOST_FACTS).points) <= MOST_FACTS
 
 
 CLIENTS = [
@@ -233,15 +234,6 @@ def test_only_theirs_count(tmp_path: Path) -> None:
     mine = {"client_id": "app", "principal": "User:ANONYMOUS", "address": "10.0.0.1"}
     assert said(facts_of(tmp_path, **mine), "producer") == {"record_rate": 1.0}
     assert facts_of(tmp_path, client_id="' OR 1=1 --")["kinds"] == []
-
-
-@pytest.mark.parametrize("hours", [1, 3, 24, 24 * 7, 24 * 30, 24 * 800])
-def test_steps_are_few(tmp_path: Path, hours: int) -> None:
-    append(tmp_path, "client_facts", [row(NOW_MS - 1, record_rate=1.0)])
-    answer = facts_of(tmp_path, Span(NOW_MS - hours * HOUR_MS, NOW_MS))
-    assert len(answer["points"]) <= MOST_FACTS
-    assert all(len(fact["values"]) == len(answer["points"]) for of in every(answer["kinds"]) for fact in of["facts"])
-    assert answer["kinds"][0]["facts"][0]["values"][-1] == 1.0
 
 
 def test_without_the_table_nothing_was_recorded_which_is_no_error(tmp_path: Path) -> None:

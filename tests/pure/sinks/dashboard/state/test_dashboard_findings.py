@@ -15,7 +15,6 @@ from page_state import answers, browser, live, result
 from prometheus_client.exposition import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
-from clientscope.errors import RecordError
 from clientscope.model.codec import as_json, decode
 from clientscope.model.finding import Finding, Suppressed
 from clientscope.model.setting import Redaction, Setting
@@ -126,16 +125,6 @@ def test_what_nobody_judged_is_not_clean(records: list[TopicRecord], known: bool
     assert (overview.findings is not None) == known
     assert (overview.findings_detail or "").startswith(detail)
     assert (state.finding_counts() is not None) == known
-
-
-def test_bad_records_are_counted_and_skipped() -> None:
-    table = FindingTable(Judging(Database()))
-    for key, value in ((None, b"{}"), (b"x" * 300, b"{}"), (b"k", b"{"), (b"k", b"{}")):
-        with pytest.raises(RecordError):
-            table.apply(key, value)
-    assert len(table) == 0
-    state = live(TopicRecord(FINDINGS, NOW_MS, b"k", b"\xff"), recorded(made(1)))
-    assert state.counts().undecodable == {(FINDINGS, "not_json"): 1}
 
 
 def test_a_secret_in_a_record_is_not_kept() -> None:

@@ -8,11 +8,12 @@ import page_state
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from page_state import live, of_gateway, opened
+from page_state import broker, live, of_gateway, opened, process
 
 from clientscope.model.codec import adapter
 from clientscope.model.enums import Kind
-from clientscope.model.topics import CONNECTIONS, GAUGES, RESULTS, STATUS
+from clientscope.model.topics import CONNECTIONS, FINDINGS, GAUGES, RESULTS, STATUS
+from clientscope.report.findings import FindingChoice
 from sinks.dashboard.state.known import TopicRecord
 from sinks.dashboard.state.pushes import DAY_MS
 from sinks.dashboard.state.state import SOFTWARE_ROWS, State
@@ -87,6 +88,7 @@ def test_rows_stay_where_they_are_and_the_smallest_are_summed() -> None:
 
 
 SERIES = b'["c",1,"gw","l","n","v"]'
+QUERY, BROKER = b'["query","a"]', broker(apis={"0": (0, 12)})
 BAD = [
     (TopicRecord(GAUGES, NOW, SERIES, b"\xff"), "not_json"),
     (TopicRecord(GAUGES, NOW, SERIES, b"[" * 100_000), "not_json"),
@@ -94,6 +96,16 @@ BAD = [
     (TopicRecord(GAUGES, NOW, b"[" * 8_000, b"{}"), "key"),
     (TopicRecord(GAUGES, NOW, b'[["c"],1,"gw"]', b"{}"), "key"),
     (TopicRecord(STATUS, NOW, b'{"a":' * 1_300, b"{}"), "key"),
+    (TopicRecord(STATUS, NOW, None, b"{}"), "key"),
+    (TopicRecord(STATUS, NOW, b'["query"]', b"{}"), "key"),
+    (TopicRecord(STATUS, NOW, QUERY, b"[]"), "not_an_object"),
+    (TopicRecord(STATUS, NOW, QUERY, b'{"kind":"query"}'), "invalid_id"),
+    (TopicRecord(STATUS, NOW, BROKER.key, (BROKER.value or b"").replace(b'"0":[0,12]', b'"0":[1]')), "invalid_apis"),
+    (TopicRecord(STATUS, NOW, QUERY, process("receiver").value), "key"),
+    (TopicRecord(FINDINGS, NOW, None, b"{}"), "key"),
+    (TopicRecord(FINDINGS, NOW, b"x" * 300, b"{}"), "key"),
+    (TopicRecord(FINDINGS, NOW, b"k", b"\xff"), "not_json"),
+    (TopicRecord(FINDINGS, NOW, b"k", b"{}"), "invalid_fingerprint"),
     (gauge(-1), "invalid_connections"),
     (gauge(2**63), "invalid_connections"),
     (TopicRecord(GAUGES, NOW, None, None), "key"),
@@ -111,8 +123,9 @@ BAD = [
 def test_a_bad_record_is_counted_and_the_rest_is_read(bad: TopicRecord, reason: str) -> None:
     state = live(gauge(3), bad, gauge(4, "franz-go"))
     assert state.counts().undecodable == {(bad.topic, reason): 1}
-    assert state.overview(NOW).connections == 7
-    assert [check.detail for check in state.overview(NOW).checks if check.state == "warn"] == ["1 record could not be decoded."]
+    overview = state.overview(NOW)
+    assert (overview.connections, overview.health, state.findings(FindingChoice(), 0, 9).items) == (7, [], [])
+    assert [check.detail for check in overview.checks if check.state == "warn"] == ["1 record could not be decoded."]
 
 
 @settings(max_examples=150, deadline=None)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from golden import is_golden
 from page_state import NOW_MS, answers, broker, browser, live, process
 
@@ -46,25 +45,6 @@ def test_a_stopped_process_is_not_stale_and_a_tombstone_removes_it() -> None:
     (health,) = state.overview(NOW_MS + 10**9).health
     assert (health.stale, health.condition) == (False, "stopped")
     state.apply([TopicRecord(STATUS, NOW_MS, process().key, None)])
-    assert state.overview(NOW_MS).health == []
-
-
-@pytest.mark.parametrize(
-    ("key", "value"),
-    [
-        (None, b"{}"),
-        (b"x", b"{}"),
-        (b'["query"]', b"{}"),
-        (b'["query","a"]', b"[]"),
-        (b'["query","a"]', b'{"kind":"query"}'),
-        (b'["broker","a"]', b'{"kind":"broker","id":"a","apis":{"0":[1]}}'),
-        (b'["query","a"]', b'{"kind":"receiver","id":"a","condition":"ok","started_ms":1,"told_ms":1,"interval_ms":5000}'),
-        (b"x" * 9_000, b"{}"),
-    ],
-)
-def test_what_is_no_status_is_counted_and_skipped(key: bytes | None, value: bytes) -> None:
-    state = live(TopicRecord(STATUS, 1, key, value))
-    assert sum(state.counts().undecodable.values()) == 1
     assert state.overview(NOW_MS).health == []
 
 
