@@ -6,71 +6,44 @@ import os
 import re
 import time
 from datetime import date, timedelta
-from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from deltalake import CommitProperties, DeltaTable, QueryBuilder, Transaction, write_deltalake
+from deltalake import DeltaTable, QueryBuilder, write_deltalake
+from past_tables import DAY_MS, NOW_MS, SCHEMAS, push
 from places import ROOT
 
 from clientscope import cli
 from clientscope.errors import EnvironmentProblem
+from sinks.history import batches
 from sinks.history.erase import Erased, ErasureSubject, erase_rows
 from sinks.history.maintain import maintain
-from sinks.history.recorder import FINDING_ROWS, GAUGE_ROWS
 from sinks.history.tables import YOUNG_S, remove_unused, tables
-from udfs.decode import CONNECTION, PUSH
 
 TODAY = date(2026, 9, 21)
 QUERIES = re.findall(r"```sql\n(.*?)```", (ROOT / "docs" / "history.md").read_text(), re.DOTALL)
 CANARY = "canary-client-5af3"
-JOB = "the job's checkpoint"
-OFFSETS = count()
+JOB = "the job's start"
 
 
 def row(days: int, client_id: str | None, principal: str | None = "User:app") -> dict[str, Any]:
-    return {
-        "date": TODAY - timedelta(days=days),
-        "partition": days % 3,
-        "offset": next(OFFSETS),
-        "client_id": client_id,
-        "principal": principal,
-        "configs": f"of {client_id}",
-    }
+    return push(NOW_MS - days * DAY_MS, client_id=client_id, principal=principal) | {"partition": days % 3}
 
 
-SCHEMA = pa.schema(
-    [
-        ("date", pa.date32()),
-        ("partition", pa.int32()),
-        ("offset", pa.int64()),
-        ("client_id", pa.string()),
-        ("principal", pa.string()),
-        ("configs", pa.string()),
-    ]
-)
-
-
-def append(folder: Path, *rows: dict[str, Any], version: int = 0) -> None:
-    """As a batch of the job does: with its own number, and without statistics of what clients chose."""
-    write_deltalake(
-        folder,
-        pa.Table.from_pylist(list(rows), SCHEMA),
-        mode="append",
-        partition_by=["date"],
-        configuration={"delta.dataSkippingNumIndexedCols": "2"},
-        commit_properties=CommitProperties(app_transactions=[Transaction(JOB, version)]),
-    )
+def append(folder: Path, *rows: dict[str, Any], number: int = 0) -> None:
+    """As the job's batch of this number."""
+    batch = pa.RecordBatch.from_pylist(list(rows), SCHEMAS["pushes"])
+    batches.append(iter([batch]), str(folder), JOB, {0: range(number, number + 1)})
 
 
 @pytest.fixture
 def pushes(tmp_path: Path) -> Path:
     folder = tmp_path / "pushes"
     for number, days in enumerate((500, 40, 40, 40, 0, 0)):
-        append(folder, row(days, f"app-{number}"), row(days, CANARY if number == 2 else "other"), version=number)
+        append(folder, row(days, f"app-{number}"), row(days, CANARY if number == 2 else "other"), number=number)
     return folder
 
 
@@ -94,9 +67,9 @@ def test_the_job_still_knows_its_last_batch_and_continues(pushes: Path) -> None:
     maintain(str(pushes), TODAY, 400)
     erase_rows(str(pushes), ErasureSubject(client_id=CANARY))
     maintain(str(pushes), TODAY, 400)
-    assert DeltaTable(pushes).transaction_version(JOB) == 5, "else Delta would take a batch twice, or none"
-    append(pushes, row(0, "later"), version=6)
-    assert DeltaTable(pushes).transaction_version(JOB) == 6
+    assert batches.next_offsets(str(pushes), JOB, [0]) == {0: 6}, "else Delta would take a batch twice, or none"
+    append(pushes, row(0, "later"), number=6)
+    assert batches.next_offsets(str(pushes), JOB, [0]) == {0: 7}
     assert len(rows(pushes)) == 10
 
 
@@ -136,7 +109,7 @@ def test_f35_who_is_erased_is_in_no_file_any_more_and_nobody_else_is_gone(pushes
 
 
 def test_an_erasure_matches_every_field_of_its_subject(pushes: Path) -> None:
-    append(pushes, row(0, "x", "User:o'neil"), row(0, "y", "User:o'neil"), row(0, "x", None), version=6)
+    append(pushes, row(0, "x", "User:o'neil"), row(0, "y", "User:o'neil"), row(0, "x", None), number=6)
     both = erase_rows(str(pushes), ErasureSubject(client_id="x", principal="User:o'neil"))
     assert both is not None and both.rows == 1
     assert [each["client_id"] for each in rows(pushes) if each["principal"] == "User:o'neil"] == ["y"]
@@ -147,14 +120,8 @@ def test_an_erasure_matches_every_field_of_its_subject(pushes: Path) -> None:
 
 @pytest.mark.parametrize("query", QUERIES)
 def test_the_queries_of_the_docs_run(query: str, tmp_path: Path) -> None:
-    schemas = {
-        "pushes": pa.schema([("date", pa.date32()), ("timestamp", pa.timestamp("us", tz="UTC")), *PUSH]),
-        "connections": pa.schema([("date", pa.date32()), ("timestamp", pa.timestamp("us", tz="UTC")), *CONNECTION]),
-        "gauges": GAUGE_ROWS,
-        "findings": FINDING_ROWS,
-    }
     asking = QueryBuilder()
-    for name, schema in schemas.items():
+    for name, schema in SCHEMAS.items():
         write_deltalake(tmp_path / name, schema.empty_table())
         asking = asking.register(name, DeltaTable(tmp_path / name))
     assert pa.table(asking.execute(query).read_all()).num_columns > 1
