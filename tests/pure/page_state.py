@@ -9,6 +9,8 @@ from uuid import UUID
 
 from fastapi.testclient import TestClient
 from page_app import page_app
+from prometheus_client.exposition import generate_latest
+from prometheus_client.parser import text_string_to_metric_families
 from record_bytes import config_record, connection_record, setting
 
 from clientscope.model.client_key import client_key
@@ -17,6 +19,7 @@ from clientscope.model.enums import Kind
 from clientscope.model.status import BrokerStatus, ProcessStatus
 from clientscope.model.topics import CONFIGS, CONNECTIONS, FINDINGS, GAUGES, RESULTS, STATUS
 from clientscope.profiles.owners import NO_OWNERS, Owners
+from sinks.dashboard.api.metrics import registry
 from sinks.dashboard.state.known import TopicRecord
 from sinks.dashboard.state.state import State
 from streaming.checkpoints.plans import PLANS
@@ -129,6 +132,22 @@ def _said(of: type[ProcessStatus] | type[BrokerStatus], made: dict[str, Any], at
 def browser(state: State, now_ms: Callable[[], int] = lambda: NOW_MS, **parts: Any) -> TestClient:
     """A browser of the page that shows this, on the same machine."""
     return TestClient(page_app(state, now_ms, **parts), base_url="http://localhost")
+
+
+_LABELS = (
+    "cluster", "broker", "gateway", "listener", "client_software_name", "client_software_version", "topic", "reason", "severity", "state",
+)  # fmt: skip
+
+
+def samples(state: State, name: str) -> dict[tuple[str, ...], float]:
+    """The samples of a metric of the page, each by the values of its labels."""
+    text = generate_latest(registry(state)).decode()
+    return {
+        tuple(sample.labels[label] for label in _LABELS if label in sample.labels): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+        if sample.name == name
+    }
 
 
 def answers(http: TestClient, paths: Iterable[str], brief: Callable[[Any], Any] = lambda body: body) -> str:

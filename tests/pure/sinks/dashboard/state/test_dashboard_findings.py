@@ -11,16 +11,13 @@ import pytest
 from fastapi.testclient import TestClient
 from golden import is_golden
 from made_findings import NOW_MS, fingerprint, leak, made, recorded, resolved
-from page_state import answers, browser, live, result
-from prometheus_client.exposition import generate_latest
-from prometheus_client.parser import text_string_to_metric_families
+from page_state import answers, browser, live, result, samples
 
 from clientscope.model.codec import as_json, decode
 from clientscope.model.finding import Finding, Suppressed
 from clientscope.model.setting import Redaction, Setting
 from clientscope.model.topics import FINDINGS
 from clientscope.report.findings import FindingChoice
-from sinks.dashboard.api.metrics import registry
 from sinks.dashboard.rows.judging import Judging
 from sinks.dashboard.rows.sql import Database
 from sinks.dashboard.state.findings import FindingTable
@@ -162,20 +159,11 @@ def test_large_records_are_bounded_by_their_bytes() -> None:
 
 
 def test_metrics_count_by_severity_and_state() -> None:
-    def samples(state: State) -> dict[tuple[str, str], float]:
-        families = text_string_to_metric_families(generate_latest(registry(state)).decode())
-        return {
-            (sample.labels["severity"], sample.labels["state"]): sample.value
-            for family in families
-            for sample in family.samples
-            if sample.name == "clientscope_findings"
-        }
-
-    values = samples(live(*map(recorded, ALL)))
+    values = samples(live(*map(recorded, ALL)), "clientscope_findings")
     assert {series: value for series, value in values.items() if value} == {
         ("high", "open"): 1, ("critical", "open"): 1, ("low", "open"): 1, ("high", "resolved"): 1, ("critical", "stopped"): 1,
         ("critical", "closed"): 1,
     }  # fmt: skip
     assert len(values) == 20, "zeros too, so that an alert ends"
-    assert samples(live()) == {}, "what was not judged isn't zero"
-    assert samples(State()) == {}
+    assert samples(live(), "clientscope_findings") == {}, "what was not judged isn't zero"
+    assert samples(State(), "clientscope_findings") == {}
