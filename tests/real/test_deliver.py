@@ -8,14 +8,14 @@ import shutil
 import signal
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import standardwebhooks
-from alert_receivers import SECRET, Server, cut, hang, serving, status
+from alert_receivers import SECRET, Server, hang, serving, status
 from conftest import running_processes
 from forked import clientscope
 from made_findings import leak, made
@@ -183,26 +183,3 @@ def test_f30_what_a_receiver_refuses_is_given_up_counted_and_said_on_the_topic_o
             assert eventually(lambda: len(gone.got) == 2), running.log()
             until(lambda: [each.condition for each in said()], ["ok"])
         assert CANARY not in running.log() + str([one.value for one in read_all(spare.internal, STATUS)])
-
-
-@pytest.mark.long
-def test_f30_receivers_that_misbehave_cost_others_nothing(spare: Any, tmp_path: Path) -> None:
-    """A finding that is read twice is also delivered only once (F31)."""
-    answers = {"refuses": status(500), "throttles": status(429, Retry_After="1"), "hangs": hang, "cuts": cut}
-    with ExitStack() as stack:
-        bad = {name: stack.enter_context(serving(always=answer)) for name, answer in answers.items()}
-        well = stack.enter_context(serving())
-        receivers = [hook(name, server, tmp_path, "AN95*") for name, server in bad.items()]
-        findings = [made(0x950 + number, code=f"AN95{number}") for number in range(4)]
-        running = stack.enter_context(delivering(spare, tmp_path, *receivers, hook("well", well, tmp_path, "AN95*")))
-        running.write(*findings)
-        assert eventually(lambda: told(well, "firing") == 4), running.log()
-        for name, server in bad.items():
-            until(lambda server=server: len(server.got) >= 3, why=name)
-            assert len({got.headers["webhook-id"] for got in server.got}) <= 2, "again and again, under one id"
-            assert figure(running, "undelivered_findings", name, 4)
-        before = len(well.got)
-        running.write(*findings)
-        running.write(made(0x95F, code="AN95F"))
-        assert eventually(lambda: told(well, "firing") == 5), running.log()
-        assert len(well.got) == before + 1, "not even a receiver that doesn't dedupe sees one twice"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import resource
 import signal
 import threading
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from observe import is_gone
 from patience import until
 from places import ROOT
 from programs import python
@@ -108,7 +110,9 @@ def test_samples_become_metrics_docs_and_a_finding_whatever_happens_to_the_proce
     assert job.metric("sampled_rows_total", topic=CONNECTIONS) == 102
     assert job.metric("process_peak_bytes") > 50e6
     assert (job.history / "data-docs" / "clientscope.connections.html").is_file()
-    os.kill(job.process.pid, signal.SIGKILL)
+    soft, _ = resource.prlimit(job.process.pid, resource.RLIMIT_DATA)
+    assert 0 < soft <= 1 << 30, "below that of the machine"
+    os.kill(job.process.pid, signal.SIGKILL)  # as the kernel does where memory is short
     job.write(CONFIGS, pushes(number=7))
     job.validated(1)
     assert job.metric("process_failures_total", cause="ended") == 1
@@ -139,8 +143,21 @@ def test_samples_become_metrics_docs_and_a_finding_whatever_happens_to_the_proce
     assert job.metric("process_failures_total", cause="late") == late
 
 
+def test_the_process_ends_with_the_thread_and_the_process_that_started_it(tmp_path: Path) -> None:
+    script = (
+        "import sys, os, signal\n"
+        "from sinks.quality.process import checking_process\n"
+        "process = checking_process(sys.argv[1])\n"
+        "process.ask({})\n"
+        "assert not any(m in sys.modules for m in ('great_expectations', 'scipy'))\n"
+        "print(process.pid, flush=True)\n"
+        "os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    out = python("-c", script, tmp_path, status=None).stdout
+    until(lambda: is_gone(int(out)))
+
+
 def test_the_driver_has_no_great_expectations() -> None:
-    """Nor after a look: test_quality_asking.py."""
     code = (
         "import sys, streaming.job, streaming.worker_daemon, sinks.dashboard.server, clientscope.commands.lint.linting, clientscope.cli; "
         "sys.exit(any(m in sys.modules for m in ('great_expectations', 'scipy')))"
