@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
@@ -102,51 +102,35 @@ class Recorder(Background):
             later: what of findings has come since.
         """
         for key, value in gauges.items():
-            self._take_gauge(key, value)
+            self._series.pop(key, None)
+            if value is not None:
+                with suppress(RecordError):  # a gateway's own row, or another program's
+                    self._series[key] = decode(Gauge, value)
         self._take_findings(findings)
-        period = int(self._clock()) // self._period_s
-        if not whole:
+        before, period = self._period, int(self._clock()) // self._period_s
+        if not whole or (before is not None and period <= before):
             return
-        if self._period is None:
-            self._period = period
-            self._write_findings(later)
-        elif period > self._period:
-            self._period = period
+        self._period = period
+        if before is not None:
             self._write_gauges(datetime.fromtimestamp(period * self._period_s, UTC))
-            self._write_findings(later)
-
-    def _take_gauge(self, key: str, value: bytes | None) -> None:
-        self._series.pop(key, None)
-        if value is None:
-            return
-        try:
-            self._series[key] = decode(Gauge, value)
-        except RecordError:
-            return  # a gateway's own row, or another program's
+        self._write_findings(later)
 
     def _take_findings(self, news: Mapping[str, bytes | None]) -> None:
         if self._revisions is None:
             self._revisions = _revisions(self._tables[1])
-        now_s = self._clock()
+        now = datetime.fromtimestamp(self._clock(), UTC)
         for key, value in news.items():
             if value is None:  # erased perhaps: what waits must not come after that
                 self._findings = [row for row in self._findings if row["fingerprint"] != key]
                 self._revisions.pop(key, None)
                 if key in self._written:
                     self._erased.add(key)
-            self._take_finding(value, now_s)
-
-    def _take_finding(self, value: bytes | None, now_s: float) -> None:
-        if value is None or self._revisions is None:
-            return
-        try:
-            finding = decode(Finding, value)
-        except RecordError:
-            return
-        if finding.revision <= self._revisions.get(finding.fingerprint, -1):
-            return
-        self._revisions[finding.fingerprint] = finding.revision
-        self._findings.append(_finding_row(finding, datetime.fromtimestamp(now_s, UTC)))
+                continue
+            with suppress(RecordError):
+                finding = decode(Finding, value)
+                if finding.revision > self._revisions.get(finding.fingerprint, -1):
+                    self._revisions[finding.fingerprint] = finding.revision
+                    self._findings.append(_finding_row(finding, now))
 
     def _write_gauges(self, minute: datetime) -> None:
         if self._series:
