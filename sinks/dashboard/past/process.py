@@ -20,7 +20,7 @@ from clientscope.profiles.owners import NO_OWNERS, Owners
 from clientscope.query import QueryError
 from sinks.dashboard.past import connections, findings, pushes
 from sinks.dashboard.past.pushes import Whose
-from sinks.dashboard.past.tables import Json, NoAnswer, Span, Tables, Unreadable
+from sinks.dashboard.past.tables import Json, NoAnswer, Span, Tables, unreadable
 
 
 class Questions:
@@ -104,14 +104,13 @@ def _answer(questions: Questions, asked: Json) -> Json:
     except QueryError as error:
         return {"error": {"detail": str(error), "position": error.position, "length": error.length, "expected": list(error.expected)}}
     except Exception as error:  # rows that are none of the job's, say: the next question may have an answer
-        return _fault(Unreadable(f"{type(error).__name__}: {error}"))
+        return _fault(unreadable(f"{type(error).__name__}: {error}"))
     finally:
         pa.default_memory_pool().release_unused()
 
 
 def _fault(problem: NoAnswer) -> Json:
-    reason = problem.reason if isinstance(problem, Unreadable) else ""
-    return {"error": {"kind": problem.kind, "detail": str(problem), "hint": problem.hint or "", "reason": reason}}
+    return {"error": {"kind": problem.kind, "detail": str(problem), "hint": problem.hint or "", "reason": problem.reason}}
 
 
 def _ready() -> Callable[[Json], Json]:

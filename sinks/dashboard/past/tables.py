@@ -28,11 +28,12 @@ class NoAnswer(ClientscopeError):
     Attributes:
         kind: ``off`` (no history is configured), ``missing`` (no such table yet), ``unreadable``, ``wide`` (too much for the memory that
             a question may take), ``late`` (not within the deadline) or ``busy`` (too many ask).
+        reason: what was wrong, for the log alone: it may name files and paths.
     """
 
-    def __init__(self, kind: Kind, message: str, hint: str) -> None:
+    def __init__(self, kind: Kind, message: str, hint: str, reason: str = "") -> None:
         super().__init__(message, hint)
-        self.kind = kind
+        self.kind, self.reason = kind, reason
 
     @property
     def status(self) -> int:
@@ -43,6 +44,12 @@ class NoAnswer(ClientscopeError):
 def too_wide(what: str) -> NoAnswer:
     """The question is refused rather than answered in part."""
     return NoAnswer("wide", what, "ask for a shorter range")
+
+
+def unreadable(reason: str) -> NoAnswer:
+    """What it is read from fails."""
+    hint = "try again; is its disk there, and is --history-dir the streaming job's?"
+    return NoAnswer("unreadable", "history can't be read now", hint, reason[:500])
 
 
 MEMORY_BYTES = 256 * 1024 * 1024
@@ -81,16 +88,6 @@ def within(span: Span, column: str) -> str:
     """The condition that a time is in a span, with the days for Delta to leave out files by; the table's ``date`` is that time's."""
     first, last = (datetime.fromtimestamp(ms / 1000, UTC).date().isoformat() for ms in (span.from_ms, max(span.from_ms, span.to_ms - 1)))
     return f"date BETWEEN '{first}' AND '{last}' AND \"{column}\" >= {moment(span.from_ms)} AND \"{column}\" < {moment(span.to_ms)}"
-
-
-class Unreadable(NoAnswer):
-    """With what was wrong, for the log alone: it may name files and paths."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(
-            "unreadable", "history can't be read now", "try again; is its disk there, and is --history-dir the streaming job's?"
-        )
-        self.reason = reason[:500]
 
 
 class Tables:
@@ -146,7 +143,7 @@ class Tables:
             hint = "clientscope stream writes it within minutes, to its --history-dir"
             raise NoAnswer("missing", f"history has no table {name} yet", hint) from None
         except (DeltaError, OSError) as error:
-            raise Unreadable(str(error)) from None
+            raise unreadable(str(error)) from None
 
     def _ask(self, name: str, sql: str) -> pa.Table:
         asking = QueryBuilder().register(name, self._opened(name))
@@ -157,4 +154,4 @@ class Tables:
         except Exception as error:  # DataFusion's own have no class of their own
             if any(words in str(error) for words in _OUT_OF_MEMORY):
                 raise too_wide("this is too much for one question") from None
-            raise Unreadable(str(error)) from None
+            raise unreadable(str(error)) from None
