@@ -50,6 +50,9 @@ TOP = 8
 MOST_VERSIONS = 500
 """Versions that a minute knows apart; further ones are `OTHER`."""
 
+_Numbers = list[int | None]
+"""One for each minute; None for a minute without a heartbeat."""
+
 Version = tuple[str, str]
 OTHER: Version = ("", "")
 
@@ -119,8 +122,8 @@ class MinuteTable:
         last = now_ms // MINUTE_MS
         return list(range(last - count + 1, last + 1))
 
-    def connections(self, minutes: list[int]) -> tuple[list[int | None], list[SeriesOfVersion], list[int | None]]:
-        """Open connections in all, of the versions that have most, and of all others."""
+    def numbers(self, minutes: list[int]) -> tuple[_Numbers, list[SeriesOfVersion], _Numbers, _Numbers, _Numbers]:
+        """Open connections in all, of the versions that have most, and of all others; how many were opened, and closed."""
         sums = [self._sum(minute) for minute in minutes]
         most: Counter[Version] = Counter()
         for each in sums:
@@ -137,14 +140,11 @@ class MinuteTable:
             for name, version in top
         ]
         others = [None if each is None else sum(count for version, count in each.items() if version not in top) for each in sums]
-        return totals, versions, others
-
-    def changes(self, minutes: list[int]) -> tuple[list[int | None], list[int | None]]:
-        """Connections opened, and connections closed, in each minute; None for a minute without a heartbeat."""
-        known = [self._sum(minute) is not None for minute in minutes]
-        opened = [self._opened[minute] if there else None for minute, there in zip(minutes, known, strict=True)]
-        closed = [self._closed[minute] if there else None for minute, there in zip(minutes, known, strict=True)]
-        return opened, closed
+        opened, closed = (
+            [None if each is None else counted[minute] for minute, each in zip(minutes, sums, strict=True)]
+            for counted in (self._opened, self._closed)
+        )
+        return totals, versions, others, opened, closed
 
     def _move(self, gateway: _Gateway, minute: int, counts: Counter[Version]) -> None:
         """The gateway's counts are now these: in minutes between, the earlier ones stay, unless it was silent for too long."""

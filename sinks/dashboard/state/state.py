@@ -321,8 +321,8 @@ class State(Known):
         with self._lock:
             minutes = self._series.minutes(now_ms, count)
             nothing: list[int | None] = [None] * count
-            total, versions, other = self._series.connections(minutes) if self._was_live else (nothing, [], nothing)
-            opened, closed = self._series.changes(minutes) if self._was_live else (nothing, nothing)
+            known = self._series.numbers(minutes) if self._was_live else (nothing, [], nothing, nothing, nothing)
+            total, versions, other, opened, closed = known
             return Series(
                 version=self.version,
                 feed=self._feed.now,
