@@ -15,6 +15,8 @@ from clientscope.model.status import STALE_AFTER, BrokerStatus, ProcessStatus
 from clientscope.query import BROKERS, Query, matches
 from clientscope.readiness.judging import oldest_release
 
+MOST_TOLD = 10_000
+
 _PROCESSES = ("gateway", "stream", "query", "deliver", "serve")
 
 
@@ -22,13 +24,12 @@ Status = TypeVar("Status", ProcessStatus, BrokerStatus)
 
 
 class StatusTable:
-    """The newest of each, at most ``limit``; what doesn't fit is counted in ``dropped``.  Times are Kafka's, in ms since the epoch."""
+    """The newest of each, at most `MOST_TOLD`; what doesn't fit is counted in ``dropped``.  Times are Kafka's, in ms since the epoch."""
 
-    def __init__(self, limit: int = 10_000) -> None:
+    def __init__(self) -> None:
         self.dropped: Counter[str] = Counter()
-        self._limit = limit
-        self._told: dict[bytes, tuple[ProcessStatus | BrokerStatus, int]] = {}
-        """The newest record of each key, and when Kafka took it."""
+        self._told: dict[bytes, ProcessStatus | BrokerStatus] = {}
+        """The newest record of each key; ``told_ms`` is when Kafka took it."""
         self._stale: frozenset[bytes] = frozenset()
 
     def apply(self, key: bytes | None, value: bytes | None, arrived_ms: int) -> bool:
@@ -43,49 +44,49 @@ class StatusTable:
             return self._told.pop(key, None) is not None
         if kind not in (*_PROCESSES, "broker"):
             return False  # of a later release
-        if key not in self._told and len(self._told) >= self._limit:
+        if key not in self._told and len(self._told) >= MOST_TOLD:
             self.dropped["status"] += 1
             return False
         status = decode(BrokerStatus, value) if kind == "broker" else decode(ProcessStatus, value)
         if status.kind != kind:
             raise RecordError("key")
-        self._told[key] = status, arrived_ms
+        self._told[key] = replace(status, told_ms=arrived_ms)
         return True
 
     def tick(self, now_ms: int) -> bool:
         """Whether a process fell silent, or is back, since the last call."""
-        stale = frozenset(key for key, (status, at_ms) in self._told.items() if _is_stale(status, at_ms, now_ms))
+        stale = frozenset(key for key, status in self._told.items() if _is_stale(status, now_ms))
         changed, self._stale = stale != self._stale, stale
         return changed
 
     def health(self, now_ms: int) -> list[ProcessHealth]:
         """Each process and query, by kind and id."""
-        found = sorted(self._of(ProcessStatus), key=lambda each: (_PROCESSES.index(each[0].kind), each[0].id))
-        queries = [status for status, _ in found if status.kind == "query"]
-        return [_health(_with_queries(status, queries), at_ms, now_ms) for status, at_ms in found]
+        found = sorted(self._of(ProcessStatus), key=lambda status: (_PROCESSES.index(status.kind), status.id))
+        queries = [status for status in found if status.kind == "query"]
+        return [_health(_with_queries(status, queries), now_ms) for status in found]
 
     def condition(self, kind: str, name: str, now_ms: int) -> str | None:
         """How one process or query is: its condition, ``stale``, or None where it doesn't tell."""
-        for status, at_ms in self._of(ProcessStatus):
+        for status in self._of(ProcessStatus):
             if (status.kind, status.id) == (kind, name):
-                return "stale" if _is_stale(status, at_ms, now_ms) else status.condition
+                return "stale" if _is_stale(status, now_ms) else status.condition
         return None
 
     def releases(self) -> dict[str, str | None]:
         """By cluster, the oldest release of its brokers, as Kafka has it; None where it isn't known."""
         versions: dict[str, list[str]] = {}
-        for status, _ in self._of(BrokerStatus):
+        for status in self._of(BrokerStatus):
             versions.setdefault(status.cluster, []).append(status.software_version)
         return {cluster: oldest_release(of) for cluster, of in versions.items()}
 
     def brokers(self, now_ms: int, query: Query) -> list[BrokerItem]:
         """Each broker that a query leaves, by cluster and number."""
-        found = sorted(self._of(BrokerStatus), key=lambda each: (each[0].cluster, each[0].broker))
-        items = (_broker(status, at_ms, now_ms) for status, at_ms in found)
+        found = sorted(self._of(BrokerStatus), key=lambda status: (status.cluster, status.broker))
+        items = (_broker(status, now_ms) for status in found)
         return [item for item in items if matches(query, BROKERS, *_searched(item))]
 
-    def _of(self, kind: type[Status]) -> list[tuple[Status, int]]:
-        return [(status, at_ms) for status, at_ms in self._told.values() if isinstance(status, kind)]
+    def _of(self, kind: type[Status]) -> list[Status]:
+        return [status for status in self._told.values() if isinstance(status, kind)]
 
 
 def differences(brokers: list[BrokerItem]) -> list[Difference]:
@@ -123,10 +124,10 @@ def _searched(broker: BrokerItem) -> tuple[dict[str, object], str]:
     return values, "\n".join(word for word in words if word).lower()
 
 
-def _is_stale(status: ProcessStatus | BrokerStatus, at_ms: int, now_ms: int) -> bool:
+def _is_stale(status: ProcessStatus | BrokerStatus, now_ms: int) -> bool:
     """Whether a status is out of date; a process that was stopped on request never is."""
     ended = isinstance(status, ProcessStatus) and status.condition == "stopped"
-    return not ended and now_ms - at_ms > STALE_AFTER * status.interval_ms
+    return not ended and now_ms - status.told_ms > STALE_AFTER * status.interval_ms
 
 
 def _with_queries(status: ProcessStatus, queries: list[ProcessStatus]) -> ProcessStatus:
@@ -141,14 +142,13 @@ def _with_queries(status: ProcessStatus, queries: list[ProcessStatus]) -> Proces
     return replace(status, **of_queries)
 
 
-def _health(status: ProcessStatus, at_ms: int, now_ms: int) -> ProcessHealth:
-    stale = _is_stale(status, at_ms, now_ms)
-    silent = f"Nothing was heard of it for {(now_ms - at_ms) // 1000} seconds."
-    told = {**asdict(status), "told_ms": at_ms, "reason": silent if stale else status.reason, "stale": stale}
-    return ProcessHealth(**told)
+def _health(status: ProcessStatus, now_ms: int) -> ProcessHealth:
+    stale = _is_stale(status, now_ms)
+    silent = f"Nothing was heard of it for {(now_ms - status.told_ms) // 1000} seconds."
+    return ProcessHealth(**{**asdict(status), "reason": silent if stale else status.reason, "stale": stale})
 
 
-def _broker(status: BrokerStatus, at_ms: int, now_ms: int) -> BrokerItem:
+def _broker(status: BrokerStatus, now_ms: int) -> BrokerItem:
     numbered = {int(key): span for key, span in status.apis.items() if key.isdecimal() and len(key) <= 5}
     ranges = [
         ApiRange(api_key=key, name=api_name(key) or "", lowest=lowest, highest=highest)
@@ -159,6 +159,5 @@ def _broker(status: BrokerStatus, at_ms: int, now_ms: int) -> BrokerItem:
         "software_name": status.software_name or None,
         "software_version": status.software_version or None,
         "apis": ranges or None,
-        "told_ms": at_ms,
     }
-    return BrokerItem(**told, stale=_is_stale(status, at_ms, now_ms))
+    return BrokerItem(**told, stale=_is_stale(status, now_ms))
