@@ -98,7 +98,7 @@ def erase_records(kafka: KafkaAccess, subject: ErasureSubject, *, dry_run: bool 
     return len(left)
 
 
-def await_findings(kafka: KafkaAccess, subject: ErasureSubject, patience_s: float = _PATIENCE_S) -> bool:
+def await_findings(kafka: KafkaAccess, subject: ErasureSubject) -> bool:
     """Waits until no finding of their application is on ``clientscope.findings``: until then the job may write one to its table again.
 
     Returns:
@@ -108,7 +108,7 @@ def await_findings(kafka: KafkaAccess, subject: ErasureSubject, patience_s: floa
         KafkaError, TimeoutError: the topic can't be read to its end.
     """
     left: set[str] = set()
-    deadline = time.monotonic() + patience_s
+    deadline = time.monotonic() + _PATIENCE_S
     with closing(Follower(kafka, FINDINGS, _CLIENT_ID)) as findings:
         while True:
             for fingerprint, value in findings.read_to_end().items():

@@ -91,19 +91,18 @@ def repeated(act: Callable[[], T]) -> T:
     raise AssertionError
 
 
-def remove_unused(folder: str, table: DeltaTable, now_s: float | None = None) -> list[str]:
+def remove_unused(folder: str, table: DeltaTable) -> list[str]:
     """Deletes the files that no row of the present version is in, and returns their names; versions before can't be read any more.
 
     Delta's own VACUUM goes by age alone: with none, it would take away what a batch is just writing. Here a file goes at once if
     the log says that it was removed, and after `YOUNG_S` otherwise.
     """
-    now_s = time.time() if now_s is None else now_s
     removed = table.vacuum(retention_hours=0, dry_run=True, enforce_retention_duration=False)
     unused = table.vacuum(retention_hours=0, dry_run=True, enforce_retention_duration=False, full=True)
     there, gone = files(folder), []
     for name in {*removed, *unused}:
         found = there.get_file_info(name)
-        if found.type is FileType.File and (name in removed or now_s - found.mtime.timestamp() > YOUNG_S):
+        if found.type is FileType.File and (name in removed or time.time() - found.mtime.timestamp() > YOUNG_S):
             there.delete_file(name)
             gone.append(name)
     return gone

@@ -24,9 +24,8 @@ _Series = tuple[str, str, str, str, str]
 class StateCollector(Collector):
     """The metrics of one `State`.  While the topics are being read for the first time, what is not known is absent, not zero."""
 
-    def __init__(self, state: State, series_limit: int = SERIES_LIMIT) -> None:
+    def __init__(self, state: State) -> None:
         self._state = state
-        self._series_limit = series_limit
 
     def describe(self) -> Iterable[Metric]:
         """Nothing: registering must not read the state."""
@@ -34,7 +33,7 @@ class StateCollector(Collector):
 
     def collect(self) -> Iterable[Metric]:
         """See the help text of each."""
-        series, folded = fold(self._state.series(), self._series_limit)
+        series, folded = fold(self._state.series(), SERIES_LIMIT)
         counts = self._state.counts()
         connections = GaugeMetricFamily(
             "clientscope_client_connections",
@@ -46,7 +45,7 @@ class StateCollector(Collector):
         yield connections
         yield GaugeMetricFamily(
             "clientscope_client_connections_folded_series",
-            f"Series beyond {self._series_limit}, counted under the name and version {OTHER}.",
+            f"Series beyond {SERIES_LIMIT}, counted under the name and version {OTHER}.",
             value=folded,
         )
         yield from _of_gateways(self._state.gateway_values())

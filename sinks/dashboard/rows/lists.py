@@ -166,10 +166,10 @@ def connection(row: Row) -> ConnectionRow:
     return ConnectionRow(**dict(zip(_CONNECTION, said, strict=True)))
 
 
-def chunks(ids: Sequence[int], size: int = _CHUNK) -> Iterator[Sequence[int]]:
+def chunks(ids: Sequence[int]) -> Iterator[Sequence[int]]:
     """Parts of a long list."""
-    for begin in range(0, len(ids), size):
-        yield ids[begin : begin + size]
+    for begin in range(0, len(ids), _CHUNK):
+        yield ids[begin : begin + _CHUNK]
 
 
 _GROUPED_BY: dict[GroupBy, tuple[str, ...]] = {

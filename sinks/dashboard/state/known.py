@@ -138,7 +138,6 @@ class Known:
         self,
         gauge_limit: int = 100_000,
         connection_limit: int = 100_000,
-        result_limit: int = 1_000,
         finding_limit: int = 10_000,
         push_limit: int = 200_000,
         owners: Owners = NO_OWNERS,
@@ -149,7 +148,7 @@ class Known:
         self._connections = ConnectionTable(connection_limit, owners=owners)
         judging = self._connections.writing.judging
         self._index = PushIndex(self._connections.database, judging, push_limit)
-        self._pushes = PushTable(result_limit, is_counting=False)
+        self._pushes = PushTable(is_counting=False)
         self._findings = FindingTable(judging, finding_limit)
         self._status = StatusTable()
         self._series = self._connections.minutes

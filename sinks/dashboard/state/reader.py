@@ -149,16 +149,15 @@ Fetch = Callable[[Sequence[Place]], Mapping[Place, bytes]]
 class PushFetcher:
     """A `Fetch` from Kafka.  One request at a time; a request that waits for longer than the deadline fails."""
 
-    def __init__(self, kafka: Kafka, deadline_s: float = DEADLINE_S) -> None:
+    def __init__(self, kafka: Kafka) -> None:
         self._kafka = kafka
-        self._deadline_s = deadline_s
         self._lock = threading.Lock()
         self._reader: TopicReader | None = None
 
     def __call__(self, places: Sequence[Place]) -> Mapping[Place, bytes]:
         """See `Fetch`."""
-        until = time.monotonic() + self._deadline_s
-        if not self._lock.acquire(timeout=self._deadline_s):
+        until = time.monotonic() + DEADLINE_S
+        if not self._lock.acquire(timeout=DEADLINE_S):
             raise _late()
         try:
             return self._read(sorted(set(places))[:MOST_RECORDS], until)
@@ -187,7 +186,7 @@ class PushFetcher:
         return found
 
     def _made(self) -> TopicReader:
-        return TopicReader(self._kafka, "clientscope-serve-configs", silence_s=self._deadline_s, fetch_bytes=64 * 1024, wait_ms=100)
+        return TopicReader(self._kafka, "clientscope-serve-configs", silence_s=DEADLINE_S, fetch_bytes=64 * 1024, wait_ms=100)
 
     def _drop(self) -> None:
         reader, self._reader = self._reader, None
