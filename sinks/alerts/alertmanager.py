@@ -15,7 +15,7 @@ from clientscope.clock import now_ms
 from clientscope.findings.wording import unmarked
 from clientscope.model.finding import Finding
 from sinks.alerts.message import Texts, inert, iso, link
-from sinks.alerts.outbox import GIVE_UP_S, RETRIES, Place, Round, earliest
+from sinks.alerts.outbox import GIVE_UP_S, RETRIES, Place, Round, Waiting
 from sinks.alerts.receivers import HttpReceiver
 from sinks.alerts.sending import OK, SendResult, post
 
@@ -62,7 +62,7 @@ class Alerts:
         self._texts = texts
         self._alerts: dict[Labels, _Alert] = {}
         self._labels: dict[str, Labels] = {}
-        self._unsent: dict[Labels, tuple[Place, float]] = {}
+        self._unsent: dict[Labels, Waiting] = {}
         self._peers = [_Peer(url) for url in receiver.urls]
         self._last = -_CHANGE_S
 
@@ -75,12 +75,12 @@ class Alerts:
             known = self._alerts[before]
             ended_ms = finding.ended_ms if finding is not None and finding.ended_ms else at_ms
             self._alerts[before] = _Alert(finding or known.finding, min(ended_ms, at_ms), at_ms)
-            self._unsent.setdefault(before, (place, now))
+            self._unsent.setdefault(before, Waiting(place, now))
         if finding is not None and wanted is not None and fires:
             self._labels[fingerprint] = wanted
             self._alerts[wanted] = _Alert(finding)
             if before != wanted:  # what else has changed can wait for the next round
-                self._unsent.setdefault(wanted, (place, now))
+                self._unsent.setdefault(wanted, Waiting(place, now))
 
     def send(self, at_ms: int, now: float) -> Round | None:
         """Sends what is due, all alerts to each server; returns None if nothing is."""
@@ -127,17 +127,9 @@ class Alerts:
         self._alerts = {key: alert for key, alert in self._alerts.items() if alert.known_ms is None or at_ms - alert.known_ms < RESOLVED_MS}
         return [_alert(key, alert, at_ms, self._texts) for key, alert in self._alerts.items()]
 
-    def unsettled(self) -> dict[int, int]:
-        """By partition, the first record of an alert that no server has had yet."""
-        return earliest(place for place, _ in self._unsent.values())
-
-    def undelivered(self) -> int:
-        """Number of changed alerts that no server has had yet."""
-        return len(self._unsent)
-
-    def oldest_since(self) -> float | None:
-        """Time since which there is one; None if there is none."""
-        return min((since for _, since in list(self._unsent.values())), default=None)  # a copy: other threads ask
+    def waiting(self) -> list[Waiting]:
+        """The changed alerts that no server has had yet."""
+        return list(self._unsent.values())
 
 
 def labels(finding: Finding) -> Labels:

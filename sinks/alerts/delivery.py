@@ -97,12 +97,12 @@ class Delivery(Background):
 
     def oldest_s(self) -> float:
         """Age of the oldest undelivered alert."""
-        since = self._outbox.oldest_since()
-        return 0.0 if since is None else time.monotonic() - since
+        now = time.monotonic()
+        return now - min((each.since for each in self._outbox.waiting()), default=now)
 
     def undelivered(self) -> int:
         """Number of findings with an undelivered alert."""
-        return self._outbox.undelivered()
+        return len(self._outbox.waiting())
 
     def _new_outbox(self) -> Outbox | Alerts:
         receiver = self.receiver
@@ -144,7 +144,14 @@ class Delivery(Background):
             self.state = "ok"
             if (sent := self._outbox.send(now_ms(), time.monotonic())) is not None:  # one at most, so that Kafka hears from this thread
                 self._attempted(sent)
-            reader.commit(self._outbox.unsettled())
+            reader.commit(self._unsettled())
+
+    def _unsettled(self) -> dict[int, int]:
+        """By partition, the first record that must be read again after a restart."""
+        found: dict[int, int] = {}
+        for (partition, offset), _ in self._outbox.waiting():
+            found[partition] = min(offset, found.get(partition, offset))
+        return found
 
     def _take(self, record: object, committed: int | None) -> None:
         key, value = record.key, record.value  # type: ignore[attr-defined]

@@ -26,9 +26,6 @@ _NAMED = 5
 _ACCEPTED_MS = 90 * 24 * 60 * 60 * 1000
 """How long the command of a message accepts a finding; a person may write another day."""
 
-_LAST_MS = 253_402_300_799_000
-"""The end of the year 9999, the last that a date can have; times in records may be later."""
-
 _LINK = re.compile(r"https://[A-Za-z0-9.-]+(?:/[\w./#?=%+:-]*)?", re.ASCII)
 _LOOKALIKES = str.maketrans(
     {"<": "‹", ">": "›", "&": "＆", "@": "＠", "`": "ˋ", "*": "∗", "[": "［", "]": "］", "|": "¦", "{": "❴", "}": "❵", "$": "＄", "~": "∼"}
@@ -45,7 +42,7 @@ def inert(text: str | None, length: int = 256) -> str:
 
 def moment(ms: int) -> datetime:
     """In UTC."""
-    return datetime.fromtimestamp(min(max(ms, 0), _LAST_MS) / 1000, UTC)
+    return datetime.fromtimestamp(ms / 1000, UTC)
 
 
 def iso(ms: int) -> str:

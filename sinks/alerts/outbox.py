@@ -7,7 +7,7 @@ by the records of ``clientscope.findings`` up to where the receiver's consumer g
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -30,12 +30,16 @@ class Place(NamedTuple):
     offset: int
 
 
-def earliest(places: Iterable[Place]) -> dict[int, int]:
-    """By partition, the first offset."""
-    found: dict[int, int] = {}
-    for partition, offset in places:
-        found[partition] = min(offset, found.get(partition, offset))
-    return found
+class Waiting(NamedTuple):
+    """An alert that isn't delivered yet.
+
+    Attributes:
+        place: of the first record that must be read again after a restart.
+        since: when it began to wait.
+    """
+
+    place: Place
+    since: float
 
 
 @dataclass
@@ -156,17 +160,8 @@ class Outbox:
                 self._told[finding.fingerprint] = alert_number(finding), group[0] == "firing"
                 del self._changes[finding.fingerprint]
 
-    def unsettled(self) -> dict[int, int]:
-        """By partition, the first record that must be read again after a restart."""
-        places = [change.place for change in self._changes.values()]
-        return earliest([*places, *(place for outgoing in self._outgoing for place in outgoing.places)])
-
-    def undelivered(self) -> int:
-        """Number of findings with an alert that is not delivered yet."""
-        return len(self._changes) + sum(len(outgoing.message.findings) for outgoing in list(self._outgoing))
-
-    def oldest_since(self) -> float | None:
-        """Time since which an alert has been undelivered; None if there is none."""
+    def waiting(self) -> list[Waiting]:
+        """The alerts that are not delivered yet."""
         # Copies, since other threads ask.
-        times = [change.since for change in list(self._changes.values())] + [outgoing.since for outgoing in list(self._outgoing)]
-        return min(times, default=None)
+        changes = [Waiting(change.place, change.since) for change in list(self._changes.values())]
+        return changes + [Waiting(place, outgoing.since) for outgoing in list(self._outgoing) for place in outgoing.places]

@@ -15,7 +15,9 @@ from made_findings import NOW_MS, made
 
 from clientscope import cli
 from clientscope.model.finding import Finding
+from sinks.alerts.alertmanager import Alerts
 from sinks.alerts.message import Message
+from sinks.alerts.outbox import Outbox
 from sinks.alerts.receivers import KINDS
 
 SECRET = b"0123456789abcdef0123456789abcdef"
@@ -36,6 +38,11 @@ def command(*words: str) -> int:
 def receiver(name: str = "hook", kind: str = "webhook", **fields: Any) -> Any:
     """A web hook that gets everything."""
     return KINDS[kind].model_construct(name=name, kind=kind, **{"urls": ("http://127.0.0.1:9/x",), "secrets": (SECRET,), **fields})
+
+
+def waits(alerts: Outbox | Alerts) -> list[tuple[int, float]]:
+    """The records that a restart would read again, by offset, and since when the alerts of each wait."""
+    return sorted((each.place.offset, each.since) for each in alerts.waiting())
 
 
 def message(*findings: Finding, status: Any = "firing", name: str = "hook") -> Message:

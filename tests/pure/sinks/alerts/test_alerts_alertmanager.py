@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from alert_receivers import receiver, serving, status
+from alert_receivers import receiver, serving, status, waits
 from made_findings import NOW_MS, leak, made, resolved
 
 from clientscope.model.finding import Finding, Suppressed
@@ -76,12 +76,12 @@ def test_each_server_gets_all_alerts_and_one_that_fails_catches_up() -> None:
         kept = alerts(urls=(f"http://127.0.0.1:{well.port}", f"http://127.0.0.1:{troubled.port}/path/"))
         for number in range(100):
             take(kept, made(number), offset=number)
-        assert (kept.unsettled(), kept.undelivered(), kept.oldest_since()) == ({0: 0}, 100, 0.0)
+        assert waits(kept) == [(number, 0.0) for number in range(100)]
         sent = kept.send(NOW_MS, 10.0)
         assert sent is not None and sent.result.reason == "HTTP 503"
         assert [len(json.loads(got.body)) for got in well.got] == [64, 36], "in requests of bounded size"
         assert {got.path for got in troubled.got} == {"/path/api/v2/alerts"}
-        assert (kept.unsettled(), kept.undelivered(), kept.oldest_since(), kept.send(NOW_MS, 10.5)) == ({}, 0, None, None)
+        assert (waits(kept), kept.send(NOW_MS, 10.5)) == ([], None)
         again = kept.send(NOW_MS, 12.5)
         assert again is not None and again.result.ok
         assert (len(well.got), len(troubled.got)) == (2, 3), "only the one that failed is tried sooner"
@@ -109,9 +109,9 @@ def test_without_alerts_nothing_is_sent_and_so_nothing_delivered() -> None:
         assert kept.send(NOW_MS, 0.0) is None, "as of a copy that has no partition"
         take(kept, made(1))
         take(kept, resolved(1), offset=1, now=1.0)
-        assert (kept.unsettled(), kept.oldest_since()) == ({0: 0}, 0.0)
+        assert waits(kept) == [(0, 0.0)]
         assert kept.send(NOW_MS + 5 * MINUTE, 300.0) is None
-        assert (kept.unsettled(), server.got) == ({}, [])
+        assert (waits(kept), server.got) == ([], [])
 
 
 def test_f30_alerts_are_given_up_once_all_servers_have_been_down_for_two_hours() -> None:
@@ -140,7 +140,7 @@ def test_f30_alerts_that_no_server_takes_for_two_hours_are_given_up_and_sent_nev
                 given_up.append((sent.given_up, now >= GIVE_UP_S))
             now += 300
         assert given_up == [(1, True)]
-        assert kept.unsettled() == {}
+        assert waits(kept) == []
         down.always = None
         assert kept.send(NOW_MS, now) is not None
         assert len(json.loads(down.got[-1].body)) == 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from alert_receivers import receiver
+from alert_receivers import receiver, waits
 from made_findings import NOW_MS, leak, made, resolved
 
 from clientscope.model.finding import Alert, Finding, Owner, Suppressed
@@ -52,7 +52,7 @@ class Played:
 def test_an_alert_is_sent_once_however_often_its_finding_is_written() -> None:
     played = Played()
     played.take(made(1), made(1, revision=2))
-    assert played.outbox.unsettled() == {0: 0}, "a restart is to read the first again, or the second would be no news"
+    assert waits(played.outbox) == [(0, 0.0)], "a restart is to read the first again, or the second would be no news"
     assert played.attempt(after_s=GROUP_WAIT_S - 1) == ""
     played.take(made(1, revision=3))
     assert played.attempt(after_s=1) == "firing 1", "nor does it wait anew each time"
@@ -62,7 +62,7 @@ def test_an_alert_is_sent_once_however_often_its_finding_is_written() -> None:
     assert played.attempt() == "firing 1"
     played.take(resolved(1, alert=Alert(number=2, why="worse", at_ms=NOW_MS)))
     assert played.attempt() == "ended 1"
-    assert (played.given_up, played.outbox.unsettled(), played.outbox.undelivered(), played.outbox.oldest_since()) == (0, {}, 0, None)
+    assert (played.given_up, waits(played.outbox)) == (0, [])
 
 
 def test_what_receivers_are_told_of() -> None:
@@ -138,13 +138,12 @@ def test_f30_what_fails_is_tried_for_two_hours_under_one_id_and_is_not_committed
     played.take(made(2))
     while not played.given_up:
         assert played.now < 2 * GIVE_UP_S, "it would be tried for ever"
-        assert (played.outbox.unsettled(), played.outbox.undelivered(), played.outbox.oldest_since()) == ({0: 0}, 2, 0.0)
+        assert waits(played.outbox) == [(0, 0.0), (1, GROUP_WAIT_S)]
         sent = played.attempt(FAILED, after_s=600)
         assert played.given_up or "firing 2" not in sent, "a further one of its owner waits for it"
     assert GIVE_UP_S <= played.now < GIVE_UP_S + 1_200
     assert len({message.id for message in played.got}) == 2, "one id for each"
-    assert played.outbox.unsettled() == {0: 1}, "the first was given up, and so may be committed"
-    assert played.outbox.oldest_since() == GROUP_WAIT_S
+    assert waits(played.outbox) == [(1, GROUP_WAIT_S)], "the first was given up, and so may be committed"
 
 
 def test_an_error_of_our_own_is_a_failed_attempt_and_quotes_nothing() -> None:
@@ -155,14 +154,14 @@ def test_an_error_of_our_own_is_a_failed_attempt_and_quotes_nothing() -> None:
     outbox.take(made(1).fingerprint, made(1), Place(0, 0), None, NOW_MS, 0.0)
     sent = outbox.send(NOW_MS, GROUP_WAIT_S)
     assert sent is not None and sent.result.reason == "an error of clientscope's own: ValueError"
-    assert outbox.undelivered() == 1
+    assert waits(outbox) == [(0, 0.0)]
 
 
 def test_f30_what_is_refused_for_good_is_given_up_at_once() -> None:
     played = Played()
     played.take(made(1))
     assert played.attempt(SendResult("HTTP 410", is_final=True)) == "firing 1"
-    assert (played.given_up, played.outbox.unsettled(), played.attempt()) == (1, {}, "")
+    assert (played.given_up, waits(played.outbox), played.attempt()) == (1, [], "")
 
 
 def test_f30_a_retry_after_holds_all_messages_of_the_receiver() -> None:
