@@ -67,7 +67,8 @@ class FindingTable:
         self._judging = judging
         self._limit = limit
         self._limit_bytes = limit_bytes
-        self._kept: dict[bytes, _Kept] = {}
+        self._kept: dict[str, _Kept] = {}
+        """By fingerprint."""
         self.held_bytes = 0
         self._ordered: list[_Kept] | None = None
 
@@ -82,17 +83,18 @@ class FindingTable:
         """
         if key is None or len(key) > MAX_KEY_BYTES:
             raise RecordError("key")
+        fingerprint = key.decode("utf-8", "replace")
         finding = None if value is None else decode(Finding, value)
         kept = None if finding is None else _Kept.of(finding)
-        known = self._kept.get(key)
+        known = self._kept.get(fingerprint)
         if kept == known:
             return False
         self._ordered = None
-        self._judging.put(key.decode("utf-8", "replace"), None if finding is None else of_finding(finding))
+        self._judging.put(fingerprint, None if finding is None else of_finding(finding))
         if known is not None:
-            self._remove(key)
+            self._remove(fingerprint)
         if kept is not None:
-            self._kept[key] = kept
+            self._kept[fingerprint] = kept
             self.held_bytes += len(kept.text)
             # A tenth more than the limit, so that they are sorted once for many records.
             if len(self._kept) > self._limit + self._limit // 10 or self.held_bytes > self._limit_bytes:
@@ -118,7 +120,7 @@ class FindingTable:
 
     def one(self, fingerprint: str) -> Finding | None:
         """The finding of this fingerprint."""
-        kept = self._kept.get(fingerprint.encode())
+        kept = self._kept.get(fingerprint)
         return None if kept is None else kept.finding()
 
     def _chosen(self, choice: FindingChoice, query: Query) -> list[_Kept]:
@@ -142,9 +144,8 @@ class FindingTable:
             to_rotate=sum(of["kind"] == "leak" for of in sure),
         )
 
-    def _remove(self, key: bytes) -> None:
-        kept = self._kept.pop(key)
-        self.held_bytes -= len(kept.text)
+    def _remove(self, fingerprint: str) -> None:
+        self.held_bytes -= len(self._kept.pop(fingerprint).text)
 
     def _in_order(self) -> Iterable[_Kept]:
         if self._ordered is None:
@@ -164,9 +165,9 @@ class FindingTable:
             ]
             gone = too_many(held, room)
             for each in gone:
-                key = cast(bytes, each.key)
-                self._remove(key)
-                self._judging.put(key.decode("utf-8", "replace"), None)
+                fingerprint = cast(str, each.key)
+                self._remove(fingerprint)
+                self._judging.put(fingerprint, None)
             self.dropped["findings"] += len(gone)
 
 
