@@ -10,7 +10,6 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -31,14 +30,7 @@ MOST_RESULTS = 24
 """Validations of a topic that are kept."""
 
 _NAME = re.compile(r"(?P<topic>[a-z.]+)-(?P<at>\d{8}T\d{6}Z)-(?P<outcome>passed|failed)\.html")
-
-
-@dataclass(frozen=True)
-class _Result:
-    name: str
-    topic: str
-    at: str
-    outcome: str
+"""Of a validation's page."""
 
 
 class DataDocs:
@@ -77,18 +69,17 @@ class DataDocs:
         self._replace(name, _page(f"{suite.name}, {_shown(at)}", ValidationResultsPageRenderer(), result))
         self._replace(f"{suite.name}.html", _page(suite.name, ExpectationSuitePageRenderer(), suite))
         results = self._results()
-        newest = {each for topic in SUITES for each in [one for one in results if one.topic == topic][:MOST_RESULTS]}
+        newest = {each for topic in SUITES for each in [one for one in results if one["topic"] == topic][:MOST_RESULTS]}
         kept = [each for each in results if each in newest]
         self._replace(INDEX, _index(kept))
         for each in results:
             if each not in kept:
-                (self._folder / each.name).unlink(missing_ok=True)
+                (self._folder / each[0]).unlink(missing_ok=True)
 
-    def _results(self) -> list[_Result]:
+    def _results(self) -> list[re.Match[str]]:
         """By their files' names, the newest first."""
-        found = [match for path in self._folder.iterdir() if (match := _NAME.fullmatch(path.name))]
-        results = [_Result(each[0], each["topic"], each["at"], each["outcome"]) for each in found]
-        return sorted(results, key=lambda one: one.at, reverse=True)
+        found = (_NAME.fullmatch(path.name) for path in self._folder.iterdir())
+        return sorted(filter(None, found), key=lambda one: one["at"], reverse=True)
 
     def _replace(self, name: str, text: str) -> None:
         unfinished = self._folder / f".{name}.tmp"
@@ -100,10 +91,10 @@ def _page(title: str, renderer: Any, of: Any) -> str:
     return page(title, without_elsewhere(str(DefaultJinjaPageView().render(renderer.render(of)))))
 
 
-def _index(results: Iterable[_Result]) -> str:
+def _index(results: Iterable[re.Match[str]]) -> str:
     rows = "".join(
-        f'<tr><td>{each.outcome}</td><td><a href="{html.escape(each.name)}">{_shown(each.at)}</a></td>'
-        f'<td><a href="{html.escape(each.topic)}.html">{html.escape(each.topic)}</a></td></tr>'
+        f'<tr><td>{each["outcome"]}</td><td><a href="{html.escape(each[0])}">{_shown(each["at"])}</a></td>'
+        f'<td><a href="{html.escape(each["topic"])}.html">{html.escape(each["topic"])}</a></td></tr>'
         for each in results
     )
     return page(
