@@ -23,7 +23,7 @@ from clientscope.model.topics import STATUS
 from clientscope.profiles import owners
 from clientscope.status_writer import INTERVAL_S, StatusWriter
 from sinks.dashboard.api.app import create_app
-from sinks.dashboard.api.deciding import DecisionWriter
+from sinks.dashboard.api.deciding import to_kafka
 from sinks.dashboard.http import files
 from sinks.dashboard.http.access import access_of
 from sinks.dashboard.http.middleware import MOST_BODY_BYTES
@@ -75,7 +75,7 @@ def run(settings: ServeSettings) -> None:
         data_docs_dir=settings.data_docs_dir,
         access=access,
         fetch=fetch,
-        write=DecisionWriter(kafka),
+        write=partial(to_kafka, kafka),
         past=past,
         refused=refused,
     )

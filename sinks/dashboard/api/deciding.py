@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
@@ -27,18 +26,10 @@ Raises EnvironmentProblem where it could not be written, and says why.
 """
 
 
-class DecisionWriter:
+def to_kafka(kafka: Kafka, fingerprint: str, value: bytes | None, headers: Mapping[str, str]) -> None:
     """A `Write` to Kafka.  Decisions are rare: each has a producer of its own, and is refused at once where the right is missing."""
-
-    def __init__(self, kafka: Kafka) -> None:
-        self._kafka = kafka
-        self._lock = threading.Lock()
-
-    def __call__(self, fingerprint: str, value: bytes | None, headers: Mapping[str, str]) -> None:
-        """See `Write`."""
-        with self._lock:
-            topics.verify(self._kafka, writes=(DECISIONS,))
-            write(self._kafka, _CLIENT_ID, {fingerprint: value}, headers)
+    topics.verify(kafka, writes=(DECISIONS,))
+    write(kafka, _CLIENT_ID, {fingerprint: value}, headers)
 
 
 def close(write: Write, finding: Finding, asked: CloseRequest, by: str, now_ms: int) -> DecisionTaken:
