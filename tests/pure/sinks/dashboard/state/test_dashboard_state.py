@@ -6,13 +6,14 @@ from typing import Any
 
 import page_state
 import pytest
+from golden import cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from page_state import broker, live, of_gateway, opened, process
+from page_state import live, of_gateway, opened
 
 from clientscope.model.codec import adapter
 from clientscope.model.enums import Kind
-from clientscope.model.topics import CONNECTIONS, FINDINGS, GAUGES, RESULTS, STATUS
+from clientscope.model.topics import CONNECTIONS, GAUGES, RESULTS
 from clientscope.report.findings import FindingChoice
 from sinks.dashboard.state.known import TopicRecord
 from sinks.dashboard.state.pushes import DAY_MS
@@ -87,42 +88,17 @@ def test_rows_stay_where_they_are_and_the_smallest_are_summed() -> None:
     assert overview.connections == sum(range(10, 10 + SOFTWARE_ROWS)) + 5
 
 
-SERIES = b'["c",1,"gw","l","n","v"]'
-QUERY, BROKER = b'["query","a"]', broker(apis={"0": (0, 12)})
-BAD = [
-    (TopicRecord(GAUGES, NOW, SERIES, b"\xff"), "not_json"),
-    (TopicRecord(GAUGES, NOW, SERIES, b"[" * 100_000), "not_json"),
-    (TopicRecord(GAUGES, NOW, SERIES, b'{"connections":1}'), "invalid_cluster"),
-    (TopicRecord(GAUGES, NOW, b"[" * 8_000, b"{}"), "key"),
-    (TopicRecord(GAUGES, NOW, b'[["c"],1,"gw"]', b"{}"), "key"),
-    (TopicRecord(STATUS, NOW, b'{"a":' * 1_300, b"{}"), "key"),
-    (TopicRecord(STATUS, NOW, None, b"{}"), "key"),
-    (TopicRecord(STATUS, NOW, b'["query"]', b"{}"), "key"),
-    (TopicRecord(STATUS, NOW, QUERY, b"[]"), "not_an_object"),
-    (TopicRecord(STATUS, NOW, QUERY, b'{"kind":"query"}'), "invalid_id"),
-    (TopicRecord(STATUS, NOW, BROKER.key, (BROKER.value or b"").replace(b'"0":[0,12]', b'"0":[1]')), "invalid_apis"),
-    (TopicRecord(STATUS, NOW, QUERY, process("receiver").value), "key"),
-    (TopicRecord(FINDINGS, NOW, None, b"{}"), "key"),
-    (TopicRecord(FINDINGS, NOW, b"x" * 300, b"{}"), "key"),
-    (TopicRecord(FINDINGS, NOW, b"k", b"\xff"), "not_json"),
-    (TopicRecord(FINDINGS, NOW, b"k", b"{}"), "invalid_fingerprint"),
-    (gauge(-1), "invalid_connections"),
-    (gauge(2**63), "invalid_connections"),
-    (TopicRecord(GAUGES, NOW, None, None), "key"),
-    (TopicRecord(GAUGES, NOW, b"k" * 100_000, None), "key"),
-    (TopicRecord(CONNECTIONS, NOW, b"gw", b""), "not_json"),
-    (TopicRecord(CONNECTIONS, NOW, b"gw", b'{"version":2}'), "unknown_version"),
-    (TopicRecord(CONNECTIONS, NOW, b"gw", None), "no_value"),
-    (TopicRecord(CONNECTIONS, NOW, b"gw", b'{"version":1}'), "invalid_kind"),
-    (TopicRecord(RESULTS, NOW, b"app", b"null"), "not_an_object"),
-    (TopicRecord(RESULTS, NOW, b"app", b'{"topic":"\\ud800"}'), "not_json"),
-]
+def as_bytes(text: str) -> bytes | None:
+    """A key or a value as its table writes it."""
+    one, star, times = text.encode().decode("unicode_escape").encode("latin-1").rpartition(b"*")
+    return None if text == "-" else one * int(times) if star else times
 
 
-@pytest.mark.parametrize(("bad", "reason"), BAD, ids=range(len(BAD)))
-def test_a_bad_record_is_counted_and_the_rest_is_read(bad: TopicRecord, reason: str) -> None:
-    state = live(gauge(3), bad, gauge(4, "franz-go"))
-    assert state.counts().undecodable == {(bad.topic, reason): 1}
+@pytest.mark.parametrize(("name", "key", "value", "reason"), cases(__file__, "bad_records.txt"))
+def test_a_bad_record_is_counted_and_the_rest_is_read(name: str, key: str, value: str, reason: str) -> None:
+    topic = f"clientscope.{name}"
+    state = live(gauge(3), TopicRecord(topic, NOW, as_bytes(key), as_bytes(value)), gauge(4, "franz-go"))
+    assert state.counts().undecodable == {(topic, reason): 1}
     overview = state.overview(NOW)
     assert (overview.connections, overview.health, state.findings(FindingChoice(), 0, 9).items) == (7, [], [])
     assert [check.detail for check in overview.checks if check.state == "warn"] == ["1 record could not be decoded."]
