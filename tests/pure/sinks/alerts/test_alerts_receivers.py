@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from alert_receivers import SECRET, receiver
-from golden import is_golden
+from golden import cases, is_golden
 from made_findings import BILLING, leak, made
 from private_files import private
 from refusals import refused
@@ -67,43 +67,16 @@ def test_a_signing_secret_has_the_size_that_standard_webhooks_asks_for(tmp_path:
         assert read(tmp_path, HOOK.replace("env:HOOK", f"file:{secret}"))[0].secrets == (b"s" * size,)
 
 
-MISTAKES = [
-    "",
-    HOOK + HOOK,
-    HOOK + "sevrity = 'high'\n",
-    HOOK.replace("hook", "ho ok", 1),
-    HOOK.replace("webhook", "pager"),
-    HOOK.replace('secrets = ["env:HOOK"]\n', ""),
-    HOOK.replace('["env:HOOK"]', '["env:HOOK", "env:HOOK", "env:HOOK"]'),
-    HOOK.replace("env:HOOK", "env:SHORT"),
-    HOOK.replace("env:HOOK", "env:EMPTY"),
-    HOOK.replace("env:HOOK", f"whsec_{CANARY}"),
-    HOOK.replace("env:HOOK", "env:CLIENTSCOPE_X"),
-    HOOK.replace("env:HOOK", "file:/nonexistent"),
-    HOOK.replace("https://hooks.example.com/x", "file:///etc/passwd"),
-    HOOK + 'ca = "/nonexistent.pem"\n',
-    HOOK + 'headers = { Host = "env:HOOK" }\n',
-    HOOK + 'headers = { Authorization = "Bearer x" }\n',
-    HOOK + 'headers = { Webhook-Id = "env:HOOK" }\n',
-    HOOK + 'headers = { Authorization = "env:SNOW" }\n',
-    HOOK + 'urls = ["https://a.example"]\n',
-    AM.replace('urls = ["http://10.0.0.7:9093"]', "urls = []"),
-    '[[receiver]]\nname = "c"\nkind = "apprise"\nurl = "slack://a/b/c"\n',
-    '[[receiver]]\nname = "c"\nkind = "apprise"\nurl = "env:LOCAL"\n',
-    '[[receiver]]\nname = "c"\nkind = "apprise"\nurl = "env:TWO"\n',
-    '[[receiver]]\nname = "c"\nkind = "apprise"\nurl = "env:PLAIN"\n',
-    'allowed_hosts = ["slack.com"]\n' + HOOK,
-    'allowed_hosts = ["*.com", "10.0.1.0/24"]\n' + AM,
-    HOOK.replace("https://hooks", "https://u:p@hooks"),
-    HOOK.replace('"env:HOOK"', "{ a = 1 }"),
-]
+CHAT = '[[receiver]]\nname = "c"\nkind = "apprise"\nurl = "env:CHAT"\n'
+BEFORE = {"nothing": "", "two hooks": HOOK + HOOK, "hook": HOOK, "alertmanager": AM, "chat": CHAT}
 
 
 def test_a_mistake_is_said_with_its_line(tmp_path: Path) -> None:
     said = ""
-    for number, text in enumerate(MISTAKES):
+    for number, (name, old, added) in enumerate(cases(__file__, "mistakes.txt")):
+        new = added.replace("\\n", "\n")
         with pytest.raises(SettingsError) as caught:
-            read(tmp_path, text)
+            read(tmp_path, BEFORE[name].replace(old, new, 1) if old else f"{BEFORE[name]}{new}\n")
         assert caught.value.hint
         said += f"{number}\n  {caught.value}\n  {caught.value.hint}\n"
     assert CANARY not in said and is_golden(said.replace(str(tmp_path), "FOLDER"), __file__, "mistakes.txt")

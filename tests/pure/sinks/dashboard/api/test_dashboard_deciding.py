@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
-from golden import is_golden
+from golden import cases, is_golden
 from page_state import NOW_MS, answers, browser, found, live
 
 from clientscope.errors import EnvironmentProblem
@@ -66,18 +66,10 @@ def test_a_decision_is_written_as_the_command_writes_it(topic: Topic) -> None:
     assert (refused.status_code, refused.json()["detail"]) == (503, "no right to Write; kafka-acls.sh --add")
 
 
-@pytest.mark.parametrize(
-    ("path", "body", "text"),
-    [
-        (f"{SETTING}/close", {"resolution": "rotated", "why": "w"}, "not a leak"),
-        (f"{LEAK}/close", {"resolution": "rotated", "why": " "}, "why is missing"),
-        (f"{LEAK}/close", {"resolution": "rotated", "why": "w", "until": UNTIL}, "until has no meaning"),
-        (f"{LEAK}/close", {**ACCEPTED, "why": "postgres://me:hunter2@db/x"}, "a secret"),
-        (f"{SETTING}/reopen", {"why": "w"}, "has no decision"),
-    ],
-)
-def test_a_decision_that_does_not_fit_is_refused_and_not_written(topic: Topic, path: str, body: dict[str, str], text: str) -> None:
-    response = client(topic).post(f"/api/v1/findings/{path}", json=body, headers=OURS)
+@pytest.mark.parametrize(("path", "body", "text"), cases(__file__, "refused.txt"))
+def test_a_decision_that_does_not_fit_is_refused_and_not_written(topic: Topic, path: str, body: str, text: str) -> None:
+    number, what = path.split("/")
+    response = client(topic).post(f"/api/v1/findings/{int(number):032x}/{what}", json=json.loads(body), headers=OURS)
     assert response.status_code == 400
     assert text in response.json()["detail"]
     assert "--" not in response.text

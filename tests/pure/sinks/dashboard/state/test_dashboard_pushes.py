@@ -51,8 +51,7 @@ def test_observed_configurations_are_no_pushes_and_a_result_that_comes_again_cou
     assert [found.offset for found in table.results()] == [0, 3], "the newest first"
     assert [found.offset for found in table.results(pushed_only=True)] == [0, 0]
     assert table.pushes == {"pushed": 2, "observed": 2, "request_log": 1}
-    assert (table.pushes_of_day(), table.pushes_by_minute()) == (2, {NOW // 60_000: 2})
-    assert table.fired_of_day() == 4
+    assert (table.day, [*table.minutes]) == ({"pushed": 2, "observed": 2, "request_log": 1, "judged": 5, "fired": 4}, [NOW // 60_000])
 
 
 def test_what_is_older_than_a_day_goes_and_counters_stay() -> None:
@@ -62,8 +61,7 @@ def test_what_is_older_than_a_day_goes_and_counters_stay() -> None:
     assert not table.expire(NOW + DAY_MS)
     assert table.expire(NOW + DAY_MS + 60_000)
     assert [found.offset for found in table.results()] == [2]
-    assert table.pushes_of_day() == 1
-    assert table.fired_of_day() == 1
+    assert (table.day["pushed"], table.day["fired"], len(table.minutes)) == (1, 1, 1)
     assert table.pushes == {"pushed": 2}
 
 
@@ -73,4 +71,4 @@ def test_codes_beyond_the_limit_are_other() -> None:
         table.apply(result(offset, rules=[f"X{offset}"]), NOW)
     assert len(table.findings) == 501
     assert table.findings["other", "other"] == 100
-    assert table.fired_of_day() == 600
+    assert table.day["fired"] == 600
