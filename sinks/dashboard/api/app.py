@@ -19,7 +19,7 @@ from sinks.dashboard.api import metrics, routes, routes_past, streams
 from sinks.dashboard.api.deciding import Write
 from sinks.dashboard.http.access import Access
 from sinks.dashboard.http.files import PAGE, Asset, data_docs_routes
-from sinks.dashboard.http.middleware import CompressionMiddleware, HeadMiddleware, SecurityMiddleware
+from sinks.dashboard.http.middleware import compressed, guarded, without_bodies
 from sinks.dashboard.past.asking import Past
 from sinks.dashboard.past.tables import RETRY_AFTER_S, NoAnswer
 from sinks.dashboard.state.reader import Fetch
@@ -56,9 +56,9 @@ def create_app(
     """
     # No interactive documentation: FastAPI's loads scripts from elsewhere.
     app = FastAPI(title="clientscope", docs_url=None, redoc_url=None, openapi_url="/api/v1/openapi.json")
-    app.add_middleware(CompressionMiddleware)
-    app.add_middleware(HeadMiddleware)
-    app.add_middleware(SecurityMiddleware, access=access)
+    app.add_middleware(compressed)
+    app.add_middleware(without_bodies)
+    app.add_middleware(guarded, access=access)
     app.add_exception_handler(ClientscopeError, _refused)
     open_streams = streams.Streams(refused.labels("listen", "event_streams").inc)
     for router in (

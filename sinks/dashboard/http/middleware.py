@@ -50,18 +50,14 @@ MOST_BODY_BYTES = 64 * 1024
 """Bytes of a request's body: the largest is a decision with its reason."""
 
 
-class SecurityMiddleware:
+def guarded(app: ASGIApp, access: Access) -> ASGIApp:
     """Determines the user of a request, refuses what the user may not see, and adds those of `HEADERS` that a response doesn't set itself.
 
     Where ``access`` is for loopback only, refuses a Host that isn't a loopback name, nor ours.  Without that check any web page could read
     a server on loopback, by having its own name resolve to 127.0.0.1 (DNS rebinding).
     """
 
-    def __init__(self, app: ASGIApp, access: Access) -> None:
-        self._app = app
-        self._access = access
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
@@ -71,23 +67,26 @@ class SecurityMiddleware:
                         headers.setdefault(name, value)
             await send(message)
 
-        await (self._refusal(scope) or self._app)(scope, receive, send_with_headers)
+        await (_refusal(scope, access) or app)(scope, receive, send_with_headers)
 
-    def _refusal(self, scope: Scope) -> ASGIApp | None:
-        headers = Headers(scope=scope)
-        if self._access.loopback_only:
-            host = _host(headers.getlist("host"))
-            if not is_loopback(host) and (not host or host.lower() != self._access.external_host):
-                return PlainTextResponse("This server answers to loopback names only.\n", status_code=421)
-        if "transfer-encoding" in headers or any(_is_too_long(length) for length in headers.getlist("content-length")):
-            return _TOO_MUCH
-        visitor = self._access.visitor(scope)
-        scope["clientscope.visitor"] = visitor
-        scope["clientscope.ours"] = self._access.is_ours(scope)
-        path = scope["path"]
-        if visitor.role is None and path not in _OPEN and not path.startswith(_OPEN_FOLDER):
-            return JSONResponse({"detail": "sign in first"}, status_code=401)
-        return None
+    return answer
+
+
+def _refusal(scope: Scope, access: Access) -> ASGIApp | None:
+    headers = Headers(scope=scope)
+    if access.loopback_only:
+        host = _host(headers.getlist("host"))
+        if not is_loopback(host) and (not host or host.lower() != access.external_host):
+            return PlainTextResponse("This server answers to loopback names only.\n", status_code=421)
+    if "transfer-encoding" in headers or any(_is_too_long(length) for length in headers.getlist("content-length")):
+        return _TOO_MUCH
+    visitor = access.visitor(scope)
+    scope["clientscope.visitor"] = visitor
+    scope["clientscope.ours"] = access.is_ours(scope)
+    path = scope["path"]
+    if visitor.role is None and path not in _OPEN and not path.startswith(_OPEN_FOLDER):
+        return JSONResponse({"detail": "sign in first"}, status_code=401)
+    return None
 
 
 _TOO_MUCH = JSONResponse({"detail": "this is too much"}, status_code=413, headers={"connection": "close"})
@@ -111,29 +110,28 @@ _LEAST_BYTES = 1_000
 """A smaller answer fits into one packet as it is."""
 
 
-class CompressionMiddleware:
+def compressed(app: ASGIApp) -> ASGIApp:
     """Starlette's compression, for the page's own files alone.
 
     Others' lengths would tell whether text that somebody chose repeats what stands beside it (BREACH).
     """
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-        self._compressed = GZipMiddleware(app, _LEAST_BYTES)
+    smaller = GZipMiddleware(app, _LEAST_BYTES)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
         is_file = scope["path"] == "/" or scope["path"].startswith(_OPEN_FOLDER)
-        await (self._compressed if is_file else self._app)(scope, receive, send)
+        await (smaller if is_file else app)(scope, receive, send)
+
+    return answer
 
 
-class HeadMiddleware:
+def without_bodies(app: ASGIApp) -> ASGIApp:
     """Answers HEAD as GET without its body."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] == "HEAD":
             scope = {**scope, "method": "GET", "clientscope.head": True}
         # uvicorn, which knows that it is HEAD, sends no body.
-        await self._app(scope, receive, send)
+        await app(scope, receive, send)
+
+    return answer
