@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from fastapi import HTTPException, Request, Response
@@ -183,10 +184,7 @@ class Access:
                 self._failures.popitem(last=False)
             return False
         self._failures.pop(address, None)
-        path, secure = self._cookie_scope()
-        response.set_cookie(
-            COOKIE, self._sealed(token), max_age=SESSION_SECONDS, path=path, secure=secure, httponly=True, samesite="strict"
-        )
+        response.set_cookie(COOKIE, self._sealed(token), max_age=SESSION_SECONDS, **self._cookie())
         return True
 
     def logout(self, request: Request, response: Response) -> None:
@@ -196,12 +194,12 @@ class Access:
             HTTPException: 403, from another site.
         """
         require_ours(request)
-        path, secure = self._cookie_scope()
-        response.delete_cookie(COOKIE, path=path, secure=secure, httponly=True, samesite="strict")
+        response.delete_cookie(COOKIE, **self._cookie())
 
-    def _cookie_scope(self) -> tuple[str, bool]:
-        """Its path, and whether it needs TLS."""
-        return self._external.path.rstrip("/") + "/", self._external.scheme == "https"
+    def _cookie(self) -> dict[str, Any]:
+        """Where it is sent: to the page's own path, over TLS where the page has it, and to no script and no other site's requests."""
+        path = self._external.path.rstrip("/") + "/"
+        return {"path": path, "secure": self._external.scheme == "https", "httponly": True, "samesite": "strict"}
 
     def _require_patience(self, address: str) -> None:
         horizon = self._clock() - _FAILURE_WINDOW_S
