@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from clientscope.api.clients import ClientGroup, ClientRow, ConnectionRow, Facet, FacetValue, FindingsSummary, GroupBy, GroupFindings
-from clientscope.query import Key, Query, parse_sort, term_text
+from clientscope.query import Key, Query, term_text
 from clientscope.query.terms import NONE, NOT_JUDGED, fold
 from clientscope.risks import RISKS
 from clientscope.severities import SEVERITIES
@@ -182,25 +182,17 @@ _GROUPED_BY: dict[GroupBy, tuple[str, ...]] = {
 }
 _AS_THEY_ARE = frozenset({"address", "broker"})
 """Never empty, and written in one way."""
-_SORTS = {"label": "", "clients": "clients", "connections": "connections", "finding": "worst"}
+GROUP_SORTS = {"label": "", "clients": "clients", "connections": "connections", "finding": "worst"}
+"""What groups can be sorted by, each with its column."""
 SUM_COLUMNS = (
     "count(*) AS clients, sum(connections) AS connections, count(*) - count(worst) AS unjudged, max(worst) AS worst, sum(worst >= 0) AS bad"
 )
 """SQL of what is selected of a group, after what its clients share."""
 
 
-def group_sort(text: str) -> tuple[Key, ...]:
-    """What to sort groups by.
-
-    Raises:
-        QueryError: it can't be read.
-    """
-    return parse_sort(text, _SORTS)
-
-
 def _ordered(key: Key, columns: Sequence[str]) -> str:
     direction = "DESC" if key.descending else "ASC"
-    names = columns if key.field == "label" else (_SORTS[key.field],)
+    names = columns if key.field == "label" else (GROUP_SORTS[key.field],)
     return ", ".join(f"{name} {direction} NULLS LAST" for name in names)
 
 

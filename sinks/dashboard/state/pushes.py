@@ -46,6 +46,8 @@ class PushTable:
         is_counting: whether what comes is counted in ``pushes`` and ``findings``; not while old results are read, which is no burst.
         pushes: results, by origin.
         findings: rules that fired, by (code, severity).
+        day: of the last day: results by origin, those that a rule could judge (``judged``), and rules that fired (``fired``).
+        minutes: the same by the minute's number, of each minute that has any.
     """
 
     def __init__(self, limit: int = 1_000, seen_limit: int = 100_000, is_counting: bool = True) -> None:
@@ -57,10 +59,8 @@ class PushTable:
         self._seen: OrderedDict[_Source, None] = OrderedDict()
         self._newest: OrderedDict[_Source, tuple[int, ResultRow]] = OrderedDict()
         self._pushed: OrderedDict[_Source, tuple[int, ResultRow]] = OrderedDict()
-        self._minutes: dict[int, Counter[str]] = {}
-        """By minute: results by origin, how many a rule could judge, and rules that fired."""
-        self._day: Counter[str] = Counter()
-        """All of these together."""
+        self.minutes: dict[int, Counter[str]] = {}
+        self.day: Counter[str] = Counter()
 
     def apply(self, value: PushResult, arrived_ms: int) -> bool:
         """Takes one result.  Returns whether anything changed.
@@ -88,8 +88,8 @@ class PushTable:
             while table and next(iter(table.values()))[0] < horizon:
                 table.popitem(last=False)
                 changed = True
-        for minute in [minute for minute in self._minutes if (minute + 1) * _MINUTE_MS <= horizon]:
-            self._day -= self._minutes.pop(minute)
+        for minute in [minute for minute in self.minutes if (minute + 1) * _MINUTE_MS <= horizon]:
+            self.day -= self.minutes.pop(minute)
             changed = True
         return changed
 
@@ -97,25 +97,9 @@ class PushTable:
         """Newest first."""
         return [result for _, result in reversed((self._pushed if pushed_only else self._newest).values())]
 
-    def pushes_by_minute(self) -> dict[int, int]:
-        """Of `pushes_of_day`, by the minute's number: each minute of the last day in which any configuration was judged."""
-        return {minute: counted[Origin.PUSHED] for minute, counted in self._minutes.items()}
-
-    def pushes_of_day(self) -> int:
-        """Configurations that clients pushed in the last day; those seen on the wire or read from logs don't count."""
-        return self._day[Origin.PUSHED]
-
-    def judged_of_day(self) -> int:
-        """Configurations of the last day that at least one rule could judge."""
-        return self._day["judged"]
-
-    def fired_of_day(self) -> int:
-        """Rules that fired in the last day."""
-        return self._day["fired"]
-
     def _count(self, value: PushResult, arrived_ms: int) -> None:
         counted = {value.origin: 1, "judged": bool(value.rules or value.passed), "fired": len(value.rules)}
-        for counts in (self._minutes.setdefault(arrived_ms // _MINUTE_MS, Counter()), self._day):
+        for counts in (self.minutes.setdefault(arrived_ms // _MINUTE_MS, Counter()), self.day):
             counts.update(counted)
         if not self.is_counting:
             return

@@ -27,6 +27,7 @@ from clientscope.api.clients import (
 from clientscope.api.common import Feed, Listing
 from clientscope.api.findings import FindingGroups, FindingList, Results
 from clientscope.api.overview import Check, GatewayStatus, Overview, SoftwareRow, Versions
+from clientscope.model.enums import Origin
 from clientscope.model.finding import Finding
 from clientscope.model.finding import State as FindingState
 from clientscope.model.gauge import GatewayGauge, Gauge
@@ -39,14 +40,13 @@ from clientscope.report.findings import SORTS, FindingChoice
 from clientscope.report.text import counted
 from sinks.dashboard.rows import lists as rows
 from sinks.dashboard.rows.judging import IndexedPush, key_of_client, tenant
-from sinks.dashboard.rows.lists import Lists, group_sort
+from sinks.dashboard.rows.lists import GROUP_SORTS, Lists
 from sinks.dashboard.rows.sql import CLIENT_SORTS, CONNECTION_SORTS
 from sinks.dashboard.state.findings import FindingGroupBy
 from sinks.dashboard.state.gauges import MINUTE_MS
 from sinks.dashboard.state.known import Known
 from sinks.dashboard.state.pushes import unpack
 from sinks.dashboard.state.status import differences
-from udfs.kernels.applications import application_of
 
 SOFTWARE_ROWS = 200
 """Rows of the gauge in an overview; the rest is summed."""
@@ -130,7 +130,7 @@ class State(Known):
             software_versions=len({row[1:] for row in rows}) if known else None,
             clients=clients,
             judged=judged,
-            pushes=self._pushes.pushes_of_day() if known else None,
+            pushes=self._pushes.day[Origin.PUSHED] if known else None,
             findings=self._findings.overview() if known and not nothing_judged else None,
             findings_detail=nothing_judged or None if known else None,
             software=[
@@ -149,7 +149,7 @@ class State(Known):
 
     def _pushes_by_minute(self, now_ms: int, minutes: list[int]) -> list[int | None]:
         """Pushes; None before the first that was judged in the day, and after the last one while the query that judges isn't well."""
-        pushes = self._pushes.pushes_by_minute()
+        pushes = {minute: counted[Origin.PUSHED] for minute, counted in self._pushes.minutes.items()}
         first, last = min(pushes, default=None), max(pushes, default=None)
         well = self._status.condition("query", "live", now_ms) in (None, "ok")
         return [
@@ -161,9 +161,9 @@ class State(Known):
         """Why it is unknown whether anything is wrong; empty if it is known."""
         if len(self._findings):
             return ""
-        if self._pushes.fired_of_day():
+        if self._pushes.day["fired"]:
             return "Rules fired, but no finding has come of it yet: is clientscope stream running?"
-        return "" if self._pushes.judged_of_day() else "Nothing was judged yet."
+        return "" if self._pushes.day["judged"] else "Nothing was judged yet."
 
     def _gateways(self) -> list[GatewayStatus]:
         told = {row.place: row for row in self._gauges.gateways.values()}
@@ -227,7 +227,7 @@ class State(Known):
 
     def client_groups(self, group: GroupBy, limit: int, *, offset: int = 0, q: str = "", sort: str = "", now_ms: int = 0) -> ClientGroups:
         """See `ClientGroups`."""
-        query, keys = parse(q, CLIENTS, now_ms), group_sort(sort)
+        query, keys = parse(q, CLIENTS, now_ms), parse_sort(sort, GROUP_SORTS)
         return self._listed(
             ClientGroups,
             CONNECTIONS,
@@ -280,7 +280,7 @@ class State(Known):
             key_of_push = key_of_client(client.cluster, client.principal, client.address, client.instance_id)
             push = self._index.of_client(names[1], names[2], names[0], key_of_push)
             starts, of_application = self._index.starts(push, MOST_STARTS + 1) if push else ([], False)
-            fingerprints = self._connections.writing.judging.fingerprints(*names, application_of(names[1]))
+            fingerprints = self._connections.writing.judging.fingerprints(*names, client.application or "")
             found = sorted(filter(None, map(self._findings.one, fingerprints)), key=lambda finding: finding.urgency)
             opened, _ = self._reading.connections(Query(), (), 0, MOST_CONNECTIONS, key)
             detail = ClientDetail(
