@@ -8,7 +8,6 @@ from typing import Literal, NamedTuple, cast
 
 from clientscope.api.findings import FindingGroup
 from clientscope.api.overview import OpenFindings
-from clientscope.errors import RecordError
 from clientscope.fair_share import HeldEntry, too_many
 from clientscope.model.client_key import Tenant, tenant_of
 from clientscope.model.codec import decode, encode
@@ -19,7 +18,6 @@ from clientscope.severities import SEVERITIES
 from sinks.dashboard.rows.judging import Judging, of_finding
 from udfs.rules.registry import with_risks
 
-MAX_KEY_BYTES = 256
 NO_QUERY = Query()
 
 FindingGroupBy = Literal["code", "principal", "owner", "severity", "risk"]
@@ -75,15 +73,12 @@ class FindingTable:
     def __len__(self) -> int:
         return len(self._kept)
 
-    def apply(self, key: bytes | None, value: bytes | None) -> bool:
-        """Takes a record; a tombstone has no value.  Returns whether anything changed.
+    def apply(self, fingerprint: str, value: bytes | None) -> bool:
+        """Takes a record under its key; a tombstone has no value.  Returns whether anything changed.
 
         Raises:
             RecordError: the job didn't write it.
         """
-        if key is None or len(key) > MAX_KEY_BYTES:
-            raise RecordError("key")
-        fingerprint = key.decode("utf-8", "replace")
         finding = None if value is None else decode(Finding, value)
         kept = None if finding is None else _Kept.of(finding)
         known = self._kept.get(fingerprint)

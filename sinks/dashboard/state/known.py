@@ -78,7 +78,7 @@ def push(record: TopicRecord) -> IndexedPush:
 
 
 def key_text(key: bytes | None) -> str:
-    """A record's key as text: see `clientscope.model.client_key`.
+    """A record's key as text.
 
     Raises:
         RecordError: the key is too long or missing.
@@ -251,7 +251,7 @@ class Known:
         if record.topic == GAUGES:
             return self._gauges.apply(record.key, record.value)
         if record.topic == FINDINGS:
-            return self._findings.apply(record.key, record.value)
+            return self._findings.apply(key_text(record.key), record.value)
         if record.topic == STATUS:
             return self._status.apply(record.key, record.value, record.timestamp_ms)
         if isinstance(value, IndexedPush):

@@ -29,10 +29,9 @@ from sinks.dashboard.state.state import State
 
 TOPICS = (GAUGES, CONNECTIONS, RESULTS, FINDINGS, CONFIGS, STATUS)
 
-_LAST_COUNTS = frozenset({GAUGES, FINDINGS, CONFIGS, STATUS})
-"""Of each key the newest record counts. Connections have sequences, and of results each source counts."""
 _LAST_DAY = (CONNECTIONS, RESULTS)
-"""Read from a day ago: an open connection is recorded again every six hours."""
+"""Read from a day ago: an open connection is recorded again every six hours. Of the other topics the newest record of each key counts;
+connections have sequences, and of results each source counts."""
 
 _POLL_S = 0.2
 _TIMEOUT_S = 5.0
@@ -99,7 +98,7 @@ class StateReader(Background):
                 self._state.apply(
                     TopicRecord(r.topic, r.timestamp, r.key, r.value, r.partition, r.offset)
                     for r in by_time(batches)
-                    if r.topic not in _LAST_COUNTS or self._is_latest(r)
+                    if r.topic in _LAST_DAY or self._is_latest(r)
                 )
                 self._positions |= {partition: records[-1].offset + 1 for partition, records in batches.items()}
             if time.monotonic() >= next_check:

@@ -21,7 +21,7 @@ from clientscope.report.findings import FindingChoice
 from sinks.dashboard.rows.judging import Judging
 from sinks.dashboard.rows.sql import Database
 from sinks.dashboard.state.findings import FindingTable
-from sinks.dashboard.state.known import TopicRecord
+from sinks.dashboard.state.known import TopicRecord, key_text
 from sinks.dashboard.state.state import State
 
 SUPPRESSED = Suppressed(reason="old brokers", until=date(2027, 1, 31), where="rules.toml:4")
@@ -129,7 +129,7 @@ def test_a_secret_in_a_record_is_not_kept() -> None:
     state, table = live(TopicRecord(FINDINGS, NOW_MS, b"k", json.dumps(value).encode())), FindingTable(Judging(Database()))
     (finding,) = state.findings(FindingChoice(), 0, 10).items
     assert finding.settings[0] == Setting("sasl.password", redacted=Redaction("key_prefix", 14))
-    table.apply(b"k", json.dumps(value).encode())
+    table.apply("k", json.dumps(value).encode())
     assert len(table) == 1
     assert "canary" not in repr(vars(table))
 
@@ -139,7 +139,7 @@ def test_beyond_the_limit_the_least_urgent_go() -> None:
     severities = ("info", "critical", "low")
     for number in range(1_000):
         one = recorded(made(number, severity=severities[number % 3]))
-        table.apply(one.key, one.value)
+        table.apply(key_text(one.key), one.value)
     assert len(table) <= 110
     found, total = table.find(FindingChoice(), limit=100)
     assert total == len(table)
@@ -151,10 +151,10 @@ def test_large_records_are_bounded_by_their_bytes() -> None:
     table = FindingTable(Judging(Database()), limit=1_000, limit_bytes=100_000)
     for number in range(200):
         one = recorded(made(number, evidence=["x" * 1_000] * 10))
-        table.apply(one.key, one.value)
+        table.apply(key_text(one.key), one.value)
         assert 0 < table.held_bytes <= 100_000
     for number in range(200):
-        table.apply(tombstone(number).key, None)
+        table.apply(fingerprint(number), None)
     assert (len(table), table.held_bytes) == (0, 0)
 
 
