@@ -15,7 +15,7 @@ from clientscope.api.common import Feed
 from clientscope.bounded_http import Bounds, Listener, Server, listening, refusals
 from clientscope.clock import now_ms
 from clientscope.config import ServeSettings
-from clientscope.config_types import is_loopback, split_address
+from clientscope.config_types import split_address
 from clientscope.garbage import settle
 from clientscope.kafka.access import KafkaAccess
 from clientscope.model.status import Condition, ProcessStatus
@@ -54,7 +54,7 @@ def run(settings: ServeSettings) -> None:
     topics.verify(kafka, reads=TOPICS, writes=(STATUS,))
     listener = listening(settings.listen, "listen", "choose another address with --listen HOST:PORT")
     url = f"http://{'[' + host + ']' if ':' in host else host}:{listener.getsockname()[1]}/"
-    if not is_loopback(host) and not settings.external_url.startswith("https"):
+    if not access.loopback_only and not settings.external_url.startswith("https"):
         _log.warning("%s is not encrypted: tokens and cookies can be read on their way, unless a proxy before it speaks TLS", url)
     state = State(owned)
     reader = StateReader(kafka, state)

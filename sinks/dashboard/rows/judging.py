@@ -248,7 +248,7 @@ class PushIndex:
             self._count -= 1
             self._judging.pushed(client_id, address)
 
-    def of_client(self, client_id: str, address: str, principal: str, key: str | None) -> IndexedPush | None:
+    def of_client(self, principal: str, client_id: str, address: str, key: str | None) -> IndexedPush | None:
         """The push of a client: of this key where it has an instance id, or else under its names, what it pushed before what was seen."""
         row = self._database.row("SELECT * FROM pushes WHERE key = ?", key) if key else None
         if row is None:

@@ -278,7 +278,7 @@ class State(Known):
             client = rows.client(row)
             names = tenant(client.principal), client.client_id or "", client.address
             key_of_push = key_of_client(client.cluster, client.principal, client.address, client.instance_id)
-            push = self._index.of_client(names[1], names[2], names[0], key_of_push)
+            push = self._index.of_client(*names, key_of_push)
             starts, of_application = self._index.starts(push, MOST_STARTS + 1) if push else ([], False)
             fingerprints = self._connections.writing.judging.fingerprints(*names, client.application or "")
             found = sorted(filter(None, map(self._findings.one, fingerprints)), key=lambda finding: finding.urgency)
