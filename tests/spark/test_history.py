@@ -60,7 +60,7 @@ def test_the_page_reads_what_the_job_has_written(records: Records, tmp_path: Pat
     pushed = [config_record(setting("acks", acks), setting("token", SECRET), client_id="it's") for acks in ("0", "all")]
     write(transforms.pushes(records(CONFIGS, *pushed), digest_key), tmp_path / "pushes")
     span = Span(1_767_225_600_000, 1_767_657_600_000)  # five days from 2026-01-01
-    seen = connections.page(connections.clients(Tables(tmp_path), span), 'client_id:"it\'s"', "", 0, 10, 0)
+    seen = connections.page(connections.clients(Tables(tmp_path), span)[0], 'client_id:"it\'s"', "", 0, 10, 0)
     (client,) = seen["items"]
     assert (client["connections"], client["open"], span.from_ms < client["first_seen_ms"] <= client["last_seen_ms"]) == (1, 0, True)
     starts = pushes.starts(Tables(tmp_path), span, pushes.Whose(client_id="it's"), 0, 10)

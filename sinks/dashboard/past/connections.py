@@ -175,15 +175,15 @@ def complete_ms(tables: Tables, span: Span) -> int | None:
     return span.to_ms if later and newest_ms is not None else newest_ms
 
 
-def clients(tables: Tables, span: Span, owners: Owners = NO_OWNERS) -> pa.Table:
-    """All of them, with the columns of `clientscope.api.history.PastClientRow`.
+def clients(tables: Tables, span: Span, owners: Owners = NO_OWNERS) -> tuple[pa.Table, int | None]:
+    """All of them, with the columns of `clientscope.api.history.PastClientRow`, and `complete_ms`.
 
     Raises:
         NoAnswer: see `Tables.ask`; or there are more than `MOST_CLIENTS`.
     """
-    known_ms = complete_ms(tables, span) or span.from_ms
+    known_ms = complete_ms(tables, span)
     to_us = 1000 * span.to_ms
-    at_first, at_last = (_not_closed(tables, each, known_ms) for each in (Span(span.from_ms, span.from_ms), span))
+    at_first, at_last = (_not_closed(tables, each, known_ms or span.from_ms) for each in (Span(span.from_ms, span.from_ms), span))
     # By broker first: a set of brokers for each client would take more memory than all else.
     sql = f"""
         SELECT {IDENTITY_COLUMNS}, min(first) AS first, max(last) AS last, sum(ended) AS ended, sum(open) AS open,
@@ -209,7 +209,7 @@ def clients(tables: Tables, span: Span, owners: Owners = NO_OWNERS) -> pa.Table:
     found = tables.ask("connections", sql)
     if found.num_rows > MOST_CLIENTS:
         raise too_wide(f"more than {MOST_CLIENTS:,} clients were seen")
-    return _shown(found, owners)
+    return _shown(found, owners), known_ms
 
 
 MOST_PROCESSES = 20_000
@@ -434,7 +434,7 @@ def chosen_series(tables: Tables, span: Span, found: pa.Table, chosen: pa.Table)
 
     Args:
         found: `lifetimes`.
-        chosen: clients, as `clients` has them.
+        chosen: some of `clients`.
 
     Raises:
         NoAnswer: see `Tables.ask`.

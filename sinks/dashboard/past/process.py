@@ -34,8 +34,7 @@ class Questions:
 
     def __init__(self, folder: str, owners: Owners = NO_OWNERS) -> None:
         self._tables = tables = Tables(folder)
-        self._owners = owners
-        self._all_clients = lru_cache(2)(self._connected)
+        self._all_clients = lru_cache(2)(lambda span, version: connections.clients(tables, span, owners))
         self._lifetimes = lru_cache(1)(lambda span, version: connections.lifetimes(tables, span))
         self._open_findings = lru_cache(1)(lambda at_ms, version: findings.at_a_time(tables, at_ms))
         self._ended_findings = lru_cache(1)(lambda span, version: findings.ended(tables, span))
@@ -65,10 +64,6 @@ class Questions:
     def _clients(self, span: Span, **chosen: Any) -> Json:
         found, complete_ms = self._all_clients(span, self._tables.version("connections"))
         return {**connections.page(found, **chosen), "complete_ms": complete_ms}
-
-    def _connected(self, span: Span, version: int) -> tuple[pa.Table, int | None]:
-        """All clients that were connected, and until when the answer is complete."""
-        return connections.clients(self._tables, span, self._owners), connections.complete_ms(self._tables, span)
 
     def _starts(self, span: Span, whose: Whose, **chosen: Any) -> Json:
         complete_ms = self._pushes_until(span)

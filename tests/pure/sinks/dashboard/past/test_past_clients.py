@@ -34,7 +34,7 @@ HOSTILE = [
 
 
 def seen(folder: Path, span: Span, q: str = "", sort: str = "", offset: int = 0, limit: int = 1_000) -> dict[str, Any]:
-    return clients.page(clients.clients(Tables(folder), span), q, sort, offset, limit, NOW_MS)
+    return clients.page(clients.clients(Tables(folder), span)[0], q, sort, offset, limit, NOW_MS)
 
 
 MARCH = Span(NOW_MS - 30 * DAY_MS, NOW_MS - DAY_MS)
@@ -186,7 +186,7 @@ def test_owners_and_all_brokers_of_a_client(tmp_path: Path) -> None:
     rows = [connection(at_ms, Kind.CLOSED, number, broker=broker) for number, broker in enumerate((10, 2, 10))]
     append(tmp_path, "connections", [*rows, connection(at_ms, Kind.PRESENT, 9, broker=3, client_id="web-1", gateway="other")])
     owners = Owners(((ClientPattern(client_id=("web-*",)), Owner("web", "#web")),))
-    found = clients.clients(Tables(tmp_path), Span(NOW_MS - DAY_MS, NOW_MS), owners)
+    found, _ = clients.clients(Tables(tmp_path), Span(NOW_MS - DAY_MS, NOW_MS), owners)
 
     def named(q: str) -> list[tuple[str, list[int], str | None]]:
         return [(item["client_id"], item["brokers"], item["owner"]) for item in clients.page(found, q, "client_id", 0, 9, NOW_MS)["items"]]
