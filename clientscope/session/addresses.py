@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 from clientscope.errors import WireError
 from clientscope.readiness.served import known_versions
@@ -46,7 +46,6 @@ _LOOK_S = 0.02
 _LOOKS = 50
 """How often it is looked for a broker's port before an answer that names the broker goes out."""
 _MOST_REPORTED = 1_024
-_MOST_LIMITED = 16
 _NOT_TO_CLIENTS = (4, 5, 6, 7)
 """Api keys between brokers and ZooKeeper's controller, which no client sends."""
 
@@ -82,6 +81,20 @@ def known() -> Mapping[int, tuple[int, int]]:
     return {key: versions for key, versions in found.items() if key not in _NOT_TO_CLIENTS}
 
 
+def limit(frame: bytes, version: int, push_config: bool) -> bytes:
+    """An ApiVersions answer that advertises no version beyond those that are known.
+
+    Raises:
+        WireError: it is no such answer.
+    """
+    return api_versions.with_body(frame, _limited(frame[RESPONSE_HEAD.size :], version, push_config))
+
+
+@lru_cache(maxsize=api_versions.REMEMBERED)
+def _limited(body: bytes, version: int, push_config: bool) -> bytes:
+    return api_versions.limited(body, version, {**known(), PUSH_CONFIG: (0, 0)} if push_config else known())
+
+
 class BrokerAddresses:
     """What the connections of one process share.
 
@@ -102,7 +115,6 @@ class BrokerAddresses:
         self._ports = ports
         self._found = found
         self._reported: set[tuple[int, str, int]] = set()
-        self._limited: dict[tuple[int, bool, bytes], bytes] = {}
         self.given_up: set[int] = set()
         self.open: Mapping[int, tuple[str, int]] = brokers or {}
 
@@ -128,20 +140,6 @@ class BrokerAddresses:
         _, key, version, correlation_id = REQUEST_HEAD.unpack_from(begun)
         upstream_id = state.unanswered.add(correlation_id, Pending(None, None, AddressedAnswer(self, state, key, version)))
         return ToBroker(api_versions.with_correlation_id(begun, upstream_id))
-
-    def limit(self, frame: bytes, version: int, push_config: bool) -> bytes:
-        """An ApiVersions answer that advertises no version beyond those that are known.
-
-        Raises:
-            WireError: it is no such answer.
-        """
-        body = frame[RESPONSE_HEAD.size :]
-        if (limited := self._limited.get((version, push_config, body))) is None:
-            ranges = {**known(), PUSH_CONFIG: (0, 0)} if push_config else known()
-            limited = api_versions.limited(frame, version, ranges)[RESPONSE_HEAD.size :]
-            if len(self._limited) < _MOST_LIMITED:
-                self._limited[version, push_config, body] = limited
-        return LENGTH.pack(RESPONSE_HEAD.size - LENGTH.size + len(limited)) + frame[LENGTH.size : RESPONSE_HEAD.size] + limited
 
     def address(self, broker_id: int, host: str, port: int) -> tuple[str, int] | None:
         """What clients are to see of a broker; None where its id has no port."""

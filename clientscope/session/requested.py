@@ -6,14 +6,14 @@ that all connections with the same versions share; a new version makes it refer 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 
 from clientscope.errors import WireError
 from clientscope.model.requested_versions import MOST_VERSIONS, pair
 from clientscope.readiness.served import known_versions
 from clientscope.wire import api_versions
-from clientscope.wire.codes import GET_TELEMETRY_SUBSCRIPTIONS, PUSH_CONFIG, PUSH_TELEMETRY
-from clientscope.wire.frames import LENGTH, RESPONSE_HEAD
+from clientscope.wire.codes import GET_TELEMETRY_SUBSCRIPTIONS, PUSH_TELEMETRY
 
 NOTHING: frozenset[int] = frozenset()
 
@@ -55,54 +55,25 @@ def _known() -> frozenset[int]:
 
 # API versions that the broker serves, from its own ApiVersions answers; shared by all connections of a gateway.
 
-_MOST_VERSIONS = 16
 _MOST_BYTES = 32 * 1024
-"""Bytes of one answer that is kept; a current broker's has some 600."""
+"""Bytes of one answer that is learnt from; a current broker's has some 600."""
 
 
 class Served:
-    """The broker's ranges, learnt from the answers that pass, so that an upgraded broker's are learnt too.
-
-    The last answer to each version of the request is kept, with PushConfig's range in it: the next one like it costs a comparison. So is
-    the last answer that telemetry was added to.
-    """
+    """The broker's ranges, learnt from the answers that pass, so that an upgraded broker's are learnt too."""
 
     def __init__(self) -> None:
-        self._ranges: dict[int, tuple[int, int]] | None = None
-        self._answers: dict[int, tuple[bytes, bytes]] = {}
-        self._with_telemetry: dict[int, tuple[bytes, bytes]] = {}
+        self._ranges: Mapping[int, tuple[int, int]] | None = None
 
-    def learn(self, frame: bytes, api_version: int) -> bytes:
-        """Takes the broker's answer without an error; gives the answer that also lists PushConfig.
+    def learn(self, frame: bytes, api_version: int) -> None:
+        """Takes the broker's answer without an error.
 
         Raises:
             WireError: it is no such answer, or too long for one.
         """
-        body = frame[RESPONSE_HEAD.size :]
-        known, advertised = self._answers.get(api_version, (b"", b""))
-        if known != body:
-            if len(body) > _MOST_BYTES:
-                raise WireError("too_large")
-            self._ranges = api_versions.read_ranges(frame, api_version)
-            advertised = api_versions.advertise(frame, api_version, PUSH_CONFIG, 0, 0)[RESPONSE_HEAD.size :]
-            if api_version in self._answers or len(self._answers) < _MOST_VERSIONS:
-                self._answers[api_version] = body, advertised
-        return LENGTH.pack(RESPONSE_HEAD.size - LENGTH.size + len(advertised)) + frame[LENGTH.size : RESPONSE_HEAD.size] + advertised
-
-    def offer_telemetry(self, frame: bytes, api_version: int) -> bytes:
-        """An answer of the broker's, or as `learn` gives it, that also lists the keys of telemetry, which the broker doesn't.
-
-        Raises:
-            WireError: it is no such answer.
-        """
-        body = frame[RESPONSE_HEAD.size :]
-        known, offered = self._with_telemetry.get(api_version, (b"", b""))
-        if known != body:
-            both = api_versions.advertise(frame, api_version, GET_TELEMETRY_SUBSCRIPTIONS, 0, 0)
-            offered = api_versions.advertise(both, api_version, PUSH_TELEMETRY, 0, 0)[RESPONSE_HEAD.size :]
-            if api_version in self._with_telemetry or len(self._with_telemetry) < _MOST_VERSIONS:
-                self._with_telemetry[api_version] = body, offered
-        return LENGTH.pack(RESPONSE_HEAD.size - LENGTH.size + len(offered)) + frame[LENGTH.size : RESPONSE_HEAD.size] + offered
+        if len(frame) > _MOST_BYTES:
+            raise WireError("too_large")
+        self._ranges = api_versions.read_ranges(frame, api_version)
 
     @property
     def takes_telemetry(self) -> bool:

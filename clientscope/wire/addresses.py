@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from clientscope.errors import WireError
 from clientscope.wire.cursor import Body, Cursor, write_tags, write_uvarint
-from clientscope.wire.frames import LENGTH, RESPONSE_HEAD
+from clientscope.wire.frames import LENGTH, RESPONSE_HEAD, framed
 
 Translate = Callable[[int, str, int], tuple[str, int] | None]
 """Id, host and port of a broker → what clients are to see; None leaves the broker out."""
@@ -105,7 +105,7 @@ class Rewriting(Body):
         if self.cursor.position != len(self.cursor.data):
             raise WireError("trailing_bytes")
         body = self.upto_cursor()[LENGTH.size :]
-        return LENGTH.pack(len(body)) + body
+        return framed(body)
 
 
 def begin(frame: bytes, flexible: bool, translate: Translate) -> Rewriting:

@@ -12,16 +12,20 @@ from __future__ import annotations
 
 import struct
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from clientscope.errors import WireError
-from clientscope.wire.codes import CLIENT_INSTANCE_ID_TAG, NONE
+from clientscope.wire.codes import CLIENT_INSTANCE_ID_TAG
 from clientscope.wire.cursor import Cursor, write_tags, write_uvarint
-from clientscope.wire.frames import LENGTH, REQUEST_HEAD, RESPONSE_HEAD
+from clientscope.wire.frames import LENGTH, REQUEST_HEAD, RESPONSE_HEAD, framed
 
 FIRST_FLEXIBLE = 3
 """ApiVersions v3 is flexible, in its request's header and body; its response's header never is."""
+
+REMEMBERED = 16
+"""Answers of which is remembered what they come to: a broker gives thousands of connections the same one, of some 600 bytes."""
 
 _NO_BROKERS_VERSION = 2**15 - 1
 
@@ -80,7 +84,7 @@ def _tagged_instance_id(frame: bytes, position: int) -> tuple[uuid.UUID | None, 
     if not ours:
         return None, frame
     body = frame[LENGTH.size : position] + write_tags([pair for pair in tags if pair[0] != CLIENT_INSTANCE_ID_TAG])
-    return _instance_id(ours[-1]), LENGTH.pack(len(body)) + body
+    return _instance_id(ours[-1]), framed(body)
 
 
 def _is_kafkas_v5(frame: bytes, position: int) -> bool:
@@ -121,8 +125,8 @@ def error_code(frame: bytes) -> int:
     return Cursor(frame, RESPONSE_HEAD.size).int16()
 
 
-def advertise(frame: bytes, api_version: int, key: int, least: int, greatest: int) -> bytes:
-    """An ApiVersions response with one more key; all else as it came.  An error's answer is returned unchanged.
+def advertise(frame: bytes, api_version: int, *keys: int) -> bytes:
+    """An ApiVersions response without an error, in which these keys have version 0; all else as it came.
 
     Args:
         api_version: the version that the request had.
@@ -130,53 +134,36 @@ def advertise(frame: bytes, api_version: int, key: int, least: int, greatest: in
     Raises:
         WireError: it is no such response; send it on as it is.
     """
-    if error_code(frame) != NONE:
-        return frame
-    cursor = Cursor(frame, RESPONSE_HEAD.size + _INT16.size)
-    before = cursor.position
-    if api_version >= FIRST_FLEXIBLE:
-        count = cursor.compact_count()
-        first = cursor.position
-        for _ in range(count):
-            cursor.take(_RANGE.size)
-            cursor.tags()
-        entry, new_count = _RANGE.pack(key, least, greatest) + b"\0", write_uvarint(count + 2)
-    else:
-        count = cursor.int32()
-        first = cursor.position
-        cursor.take(count * _RANGE.size)
-        entry, new_count = _RANGE.pack(key, least, greatest), _INT32.pack(count + 1)
-    end = cursor.position
-    body = frame[LENGTH.size : before] + new_count + frame[first:end] + entry + frame[end:]
-    return LENGTH.pack(len(body)) + body
+    return with_body(frame, _advertised(frame[RESPONSE_HEAD.size :], api_version, keys))
 
 
-def limited(frame: bytes, api_version: int, known: Mapping[int, tuple[int, int]]) -> bytes:
+@lru_cache(maxsize=REMEMBERED)
+def _advertised(body: bytes, api_version: int, keys: tuple[int, ...]) -> bytes:
+    no_tags = b"\0" if api_version >= FIRST_FLEXIBLE else b""
+    listed, end = _listed(body, api_version)
+    return _list(body, api_version, [*listed, *((key, 0, 0, no_tags) for key in keys)], end)
+
+
+def limited(body: bytes, api_version: int, known: Mapping[int, tuple[int, int]]) -> bytes:
     """An ApiVersions response whose ranges are cut to those that are known; keys of which nothing is left are left out.
 
     Args:
+        body: from the error code on.
         api_version: the layout of the response.
 
     Raises:
         WireError: it is no such response.
     """
-    cursor = Cursor(frame, RESPONSE_HEAD.size + _INT16.size)
-    flexible, before = api_version >= FIRST_FLEXIBLE, cursor.position
     kept = []
-    for _ in range(cursor.compact_count() if flexible else cursor.int32()):
-        key, least, greatest = _RANGE.unpack(cursor.take(_RANGE.size))
-        tags_at = cursor.position
-        if flexible:
-            cursor.tags()
+    listed, end = _listed(body, api_version)
+    for key, least, greatest, tags in listed:
         lowest, highest = known.get(key, (0, -1))
         if max(least, lowest) <= min(greatest, highest):
-            kept.append(_RANGE.pack(key, max(least, lowest), min(greatest, highest)) + frame[tags_at : cursor.position])
-    count = write_uvarint(len(kept) + 1) if flexible else _INT32.pack(len(kept))
-    body = frame[LENGTH.size : before] + count + b"".join(kept) + frame[cursor.position :]
-    return LENGTH.pack(len(body)) + body
+            kept.append((key, max(least, lowest), min(greatest, highest), tags))
+    return _list(body, api_version, kept, end)
 
 
-def read_ranges(frame: bytes, api_version: int) -> dict[int, tuple[int, int]]:
+def read_ranges(frame: bytes, api_version: int) -> Mapping[int, tuple[int, int]]:
     """The least and greatest version of each key that an ApiVersions response lists.
 
     Args:
@@ -185,16 +172,42 @@ def read_ranges(frame: bytes, api_version: int) -> dict[int, tuple[int, int]]:
     Raises:
         WireError: it is no such response.
     """
-    cursor = Cursor(frame, RESPONSE_HEAD.size + _INT16.size)
+    return _ranges(frame[RESPONSE_HEAD.size :], api_version)
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _ranges(body: bytes, api_version: int) -> Mapping[int, tuple[int, int]]:
+    return {key: (least, greatest) for key, least, greatest, _ in _listed(body, api_version)[0]}
+
+
+_Range = tuple[int, int, int, bytes]
+"""An api key, its least and greatest version, and its tagged fields as they are written."""
+
+
+def _listed(body: bytes, api_version: int) -> tuple[list[_Range], int]:
+    """What a response lists behind its error code, and where that ends."""
+    cursor = Cursor(body, _INT16.size)
     flexible = api_version >= FIRST_FLEXIBLE
-    count = cursor.compact_count() if flexible else cursor.int32()
-    ranges = {}
-    for _ in range(count):
+    listed = []
+    for _ in range(cursor.compact_count() if flexible else cursor.int32()):
         key, least, greatest = _RANGE.unpack(cursor.take(_RANGE.size))
-        ranges[key] = (least, greatest)
+        tags_at = cursor.position
         if flexible:
             cursor.tags()
-    return ranges
+        listed.append((key, least, greatest, body[tags_at : cursor.position]))
+    return listed, cursor.position
+
+
+def _list(body: bytes, api_version: int, ranges: Sequence[_Range], end: int) -> bytes:
+    """The response with these ranges in place of its own, which end there."""
+    count = write_uvarint(len(ranges) + 1) if api_version >= FIRST_FLEXIBLE else _INT32.pack(len(ranges))
+    entries = b"".join(_RANGE.pack(key, least, greatest) + tags for key, least, greatest, tags in ranges)
+    return body[: _INT16.size] + count + entries + body[end:]
+
+
+def with_body(frame: bytes, body: bytes) -> bytes:
+    """A response frame with another body."""
+    return framed(frame[LENGTH.size : RESPONSE_HEAD.size] + body)
 
 
 def as_unsupported(frame: bytes) -> bytes:
@@ -213,10 +226,10 @@ def plain_request(correlation_id: int, client_id: str | None) -> bytes:
     """ApiVersions v0: what any broker answers, and what leaves a client that never said its name unknown."""
     text = client_id.encode() if client_id is not None else None
     body = struct.pack(">hhi", 18, 0, correlation_id) + (_INT16.pack(-1) if text is None else _INT16.pack(len(text)) + text)
-    return LENGTH.pack(len(body)) + body
+    return framed(body)
 
 
 def refused_request(correlation_id: int) -> bytes:
     """ApiVersions v3 with an empty name and version: INVALID_REQUEST, which leaves the broker's idea of the client as it was."""
     body = struct.pack(">hhihBBBB", 18, 3, correlation_id, -1, 0, 1, 1, 0)
-    return LENGTH.pack(len(body)) + body
+    return framed(body)

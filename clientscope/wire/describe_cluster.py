@@ -13,7 +13,7 @@ from typing import Any
 from clientscope.errors import WireError
 from clientscope.wire.codes import BROKER_SOFTWARE_NAME_TAG, BROKER_SOFTWARE_VERSION_TAG
 from clientscope.wire.cursor import Cursor, write_tags, write_uvarint
-from clientscope.wire.frames import LENGTH, RESPONSE_HEAD
+from clientscope.wire.frames import LENGTH, RESPONSE_HEAD, framed
 
 NEWEST = 2
 """The newest version whose layout we know; newer ones pass untouched."""
@@ -58,7 +58,7 @@ def with_software(frame: bytes, api_version: int, software: BrokerSoftware) -> b
     tags[BROKER_SOFTWARE_NAME_TAG] = _nullable(software.name)
     tags[BROKER_SOFTWARE_VERSION_TAG] = _nullable(software.version)
     body = frame[LENGTH.size : end] + write_tags(sorted(tags.items()))
-    return LENGTH.pack(len(body)) + body
+    return framed(body)
 
 
 def software_in(tags: Mapping[int, bytes]) -> BrokerSoftware:

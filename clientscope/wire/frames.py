@@ -28,6 +28,11 @@ FRAMES_PER_TURN = 64
 """How many frames are looked at before other connections have their turn: a tenth of a millisecond's."""
 
 
+def framed(body: bytes) -> bytes:
+    """A frame of these bytes."""
+    return LENGTH.pack(len(body)) + body
+
+
 _LENGTH_SIZE, _length_at = LENGTH.size, LENGTH.unpack_from
 _NOTHING = bytearray()
 """What every scanner holds between frames, rather than an empty one of its own; never written to."""

@@ -13,7 +13,7 @@ from uuid import UUID
 from clientscope.errors import WireError
 from clientscope.wire.codes import NONE
 from clientscope.wire.cursor import Cursor, write_uvarint
-from clientscope.wire.frames import LENGTH, REQUEST_HEAD, RESPONSE_HEAD
+from clientscope.wire.frames import REQUEST_HEAD, RESPONSE_HEAD, framed
 
 UNCOMPRESSED, GZIP, SNAPPY, LZ4, ZSTD = range(5)
 """Kafka's numbers of compression types."""
@@ -90,7 +90,7 @@ def push_error(frame: bytes) -> int:
 
 def write_push_answer(correlation_id: int, error: int) -> bytes:
     """An answer to PushTelemetry."""
-    return _framed(_ID_AND_ERROR.pack(correlation_id, 0, 0, error) + b"\0")
+    return framed(_ID_AND_ERROR.pack(correlation_id, 0, 0, error) + b"\0")
 
 
 def write_subscription(
@@ -110,7 +110,7 @@ def write_subscription(
         compressions: accepted ones, beside none.
     """
     texts = [prefix.encode() for prefix in prefixes]
-    return _framed(
+    return framed(
         _ID_AND_ERROR.pack(correlation_id, 0, 0, NONE)
         + instance_id.bytes
         + _INT32.pack(subscription_id)
@@ -126,7 +126,7 @@ def write_subscription(
 def write_subscription_error(correlation_id: int, error: int) -> bytes:
     """An answer to GetTelemetrySubscriptions with an error, as Kafka lays it out: all else is zero or empty."""
     nothing = NO_ID.bytes + _INT32.pack(0) + b"\1" + _INTERVAL_AND_SIZE.pack(0, 0, False) + b"\1"
-    return _framed(_ID_AND_ERROR.pack(correlation_id, 0, 0, error) + nothing + b"\0")
+    return framed(_ID_AND_ERROR.pack(correlation_id, 0, 0, error) + nothing + b"\0")
 
 
 def _body(frame: bytes) -> Cursor:
@@ -140,7 +140,3 @@ def _end(cursor: Cursor) -> None:
     cursor.tags()
     if cursor.position != len(cursor.data):
         raise WireError("trailing_bytes")
-
-
-def _framed(body: bytes) -> bytes:
-    return LENGTH.pack(len(body)) + body

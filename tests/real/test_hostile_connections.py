@@ -172,7 +172,7 @@ def truth_of(requests: list[Request], direct: list[bytes], sasl: bool) -> Truth:
             began = sasl and code == 0
         elif key == 18 and code == 0:
             truth.software = request.software
-            answer = without_epoch(api_versions.advertise(answer, version, PUSH_CONFIG, 0, 0))
+            answer = without_epoch(api_versions.advertise(answer, version, PUSH_CONFIG))
         elif key == 60:
             answer = with_software(answer, version, BrokerSoftware("Kafka", None))
         elif key == 18 and code == 35:
@@ -189,7 +189,7 @@ def comparable(answers: list[bytes], requests: list[Request]) -> list[bytes]:
 
 def without_epoch(answer: bytes) -> bytes:
     """An answer to ApiVersions up to PushConfig's key, the last one: the cluster's metadata epoch behind it changes all the time."""
-    return answer.partition(struct.pack(">hhh", PUSH_CONFIG, 0, 0))[0]
+    return answer.partition(struct.pack(">hhh", PUSH_CONFIG))[0]
 
 
 def test_f41_the_same_as_direct_and_nobody_elses_name(installed: Installed) -> None:

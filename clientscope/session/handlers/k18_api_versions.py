@@ -22,11 +22,20 @@ from dataclasses import dataclass, replace
 from sys import intern
 
 from clientscope.errors import WireError
+from clientscope.session.addresses import limit
 from clientscope.session.handler import Handler, always
 from clientscope.session.state import UNKNOWN, Command, Counted, Identified, Identity, SessionState, ToClient
 from clientscope.session.telemetry import survives
 from clientscope.wire import api_versions
-from clientscope.wire.codes import API_VERSIONS, INVALID_REQUEST, NONE, UNSUPPORTED_VERSION
+from clientscope.wire.codes import (
+    API_VERSIONS,
+    GET_TELEMETRY_SUBSCRIPTIONS,
+    INVALID_REQUEST,
+    NONE,
+    PUSH_CONFIG,
+    PUSH_TELEMETRY,
+    UNSUPPORTED_VERSION,
+)
 from clientscope.wire.frames import REQUEST_HEAD
 
 NEWEST = 5
@@ -67,18 +76,17 @@ def response(state: SessionState, asked: _Asked, frame: bytes) -> list[Command]:
     try:
         code = api_versions.error_code(frame)
         if code == NONE:
-            advertised = state.served.learn(frame, asked.api_version)
-            if state.push_config and asked.identity is not None:
-                frame = advertised
+            state.served.learn(frame, asked.api_version)
             state.telemetry_offered = _offers_telemetry(state, asked.identity)
-            if state.telemetry_offered:
-                frame = state.served.offer_telemetry(frame, asked.api_version)
+            push_config = (PUSH_CONFIG,) if state.push_config and asked.identity is not None else ()
+            telemetry = (GET_TELEMETRY_SUBSCRIPTIONS, PUSH_TELEMETRY) if state.telemetry_offered else ()
+            frame = api_versions.advertise(frame, asked.api_version, *push_config, *telemetry)
     except WireError:
         if state.addresses is not None:
             raise
         return [Counted("unreadable_frames", "api_versions_response"), ToClient(frame)]
     if state.addresses is not None and code in (NONE, UNSUPPORTED_VERSION):
-        frame = state.addresses.limit(frame, asked.api_version if code == NONE else 0, state.push_config)
+        frame = limit(frame, asked.api_version if code == NONE else 0, state.push_config)
     identity = _after(state.identity, asked.identity, code)
     changed: list[Command] = [Identified(identity)] if identity != state.identity else []
     if code == UNSUPPORTED_VERSION:

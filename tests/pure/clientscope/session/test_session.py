@@ -91,7 +91,7 @@ def test_a_client_is_known_once_the_broker_accepts_and_each_sees_the_others_byte
     assert session.identity.software_name == "unknown"
     version = next(f["api_version"] for f in FIXTURES if f["client"] == client and f["api_key"] == 18)
     plain = without_our_key(original)
-    assert api_versions.advertise(plain, version, PUSH_CONFIG, 0, 0) == original
+    assert api_versions.advertise(plain, version, PUSH_CONFIG) == original
     assert [c.data for c in from_broker(session, plain) if isinstance(c, ToClient)] == [original]
     name, version = {"clientscope producer": "kafka-python 3.0.12", "clientscope consumer": "kafka-python 3.0.12"}.get(
         client, client
