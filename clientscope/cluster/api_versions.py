@@ -29,11 +29,10 @@ from clientscope.kafka.admin import (
     no_broker,
     quorum_leader,
 )
-from clientscope.wire.describe_cluster import BrokerSoftware, software_of
+from clientscope.wire.describe_cluster import NO_SOFTWARE, BrokerSoftware, software_of
 
 CLIENT_ID = "clientscope-api-versions"
 _AT_ONCE = 16
-_NO_SOFTWARE = BrokerSoftware(None, None)
 
 
 class AnswerState(StrEnum):
@@ -69,7 +68,7 @@ class BrokerAnswer:
     supported: Mapping[str, int] = field(default_factory=dict)
     finalized: Mapping[str, int] = field(default_factory=dict)
     finalized_epoch: int | None = None
-    software: BrokerSoftware = _NO_SOFTWARE
+    software: BrokerSoftware = NO_SOFTWARE
 
 
 @dataclass(frozen=True)
@@ -131,7 +130,7 @@ def _ask_one(admin: AdminClient, with_software: bool, broker: Broker) -> BrokerA
     if fresh.closed:
         fresh = ask_broker(admin, broker, version=0, describe=with_software)
     if fresh.versions is not None:  # refused credentials come later, and take nothing from it
-        software = _NO_SOFTWARE if fresh.described is None else software_of(fresh.described)
+        software = NO_SOFTWARE if fresh.described is None else software_of(fresh.described)
         return replace(_answer(broker, fresh.versions), software=software)
     if fresh.closed:
         return BrokerAnswer(broker, AnswerState.CLOSED, "it takes connections, and closes them at ApiVersions")

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 
 from clientscope.errors import WireError
 from clientscope.readiness.served import known_versions
@@ -54,10 +54,9 @@ Rewrite = Callable[[bytes, int, Translate], bytes]
 _WHOLE: Mapping[int, Rewrite] = {
     PRODUCE: addresses.produce,
     FIND_COORDINATOR: addresses.find_coordinator,
-    DESCRIBE_CLUSTER: addresses.describe_cluster,
     SHARE_ACKNOWLEDGE: addresses.share_acknowledge,
 }
-"""Answers that are held until they are whole."""
+"""Answers that are held until they are whole, beside DescribeCluster's."""
 
 READ: Mapping[int, range] = {
     PRODUCE: range(10, 14),
@@ -194,7 +193,8 @@ class AddressedAnswer:
         elif key == SHARE_FETCH:
             self._walk = ShareFetchWalk(self._translate, self._left_out)
         else:
-            self._walk = Gathered(_with_software(state) if key == DESCRIBE_CLUSTER else _WHOLE[key], version, self._translate)
+            rewrite = partial(with_software, software=state.software) if key == DESCRIBE_CLUSTER else _WHOLE[key]
+            self._walk = Gathered(rewrite, version, self._translate)
 
     @property
     def held_bytes(self) -> int:
@@ -239,13 +239,6 @@ class AddressedAnswer:
 
     def _count(self, reason: str) -> None:
         self._counted = [*(self._counted or ()), Counted("addresses_left_out", reason)]
-
-
-def _with_software(state: SessionState) -> Rewrite:
-    """DescribeCluster's answer has the broker's software, too (KIP-885)."""
-    if (software := state.software) is None:
-        return addresses.describe_cluster
-    return lambda frame, version, translate: with_software(addresses.describe_cluster(frame, version, translate), version, software)
 
 
 # The cluster of the broker behind the gateway, by a connection's first Metadata answer: it may be another than the topics' cluster.

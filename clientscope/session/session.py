@@ -32,7 +32,7 @@ from clientscope.session.telemetry import Telemetry
 from clientscope.session.unanswered import Unanswered, is_ours
 from clientscope.wire.codes import API_VERSIONS
 from clientscope.wire.cursor import Cursor
-from clientscope.wire.describe_cluster import BrokerSoftware
+from clientscope.wire.describe_cluster import NO_SOFTWARE, BrokerSoftware
 from clientscope.wire.frames import (
     FRAMES_PER_TURN,
     LENGTH,
@@ -123,7 +123,7 @@ class Session:
         push_config: whether there is a policy; without one, key 1324 goes upstream like any unknown key.
         config_max_bytes: KIP-1324's client.config.max.bytes.
         sasl: whether the broker's listener asks for SASL authentication: no push is taken before it has succeeded.
-        software: what the broker runs, for DescribeCluster (KIP-885); None leaves that untouched.
+        software: what the broker runs, for DescribeCluster (KIP-885).
         served: what the broker serves, shared with other connections; requests beyond it are counted.
         versions: holds what connections have requested, shared with other connections.
         fields: the same of what their requests show of settings; None if requests aren't looked into.
@@ -150,7 +150,7 @@ class Session:
         push_config: bool,
         config_max_bytes: int,
         sasl: bool = False,
-        software: BrokerSoftware | None = None,
+        software: BrokerSoftware = NO_SOFTWARE,
         served: Served | None = None,
         clock: Callable[[], float] = monotonic,
         identity: Identity = UNSEEN,

@@ -29,7 +29,7 @@ from clientscope.session.requested import Served
 from clientscope.session.sasl import Principal
 from clientscope.session.unanswered import Unanswered
 from clientscope.wire import api_versions
-from clientscope.wire.describe_cluster import BrokerSoftware
+from clientscope.wire.describe_cluster import NO_SOFTWARE, BrokerSoftware
 from clientscope.wire.frames import REQUEST_HEAD, SHORTEST_REQUEST
 from clientscope.wire.telemetry import PushedMetrics
 
@@ -217,7 +217,7 @@ class SessionState:
         unanswered: what to do with the broker's answers.
         bare_tokens: what reads frames that have no head, while an exchange's tokens come so (SaslHandshake v0).
         shortest_request: the least length of a request's frame: 0 once the client may send bare tokens.
-        software: what the broker runs, where that is declared.
+        software: what the broker runs, for DescribeCluster (KIP-885).
         served: what it serves, as far as any connection has heard.
         sasl: whether the listener asks for SASL authentication.
         authenticated: whether a push may be taken; on a listener without SASL from the start.
@@ -236,7 +236,7 @@ class SessionState:
 
     push_config: bool
     config_max_bytes: int
-    software: BrokerSoftware | None = None
+    software: BrokerSoftware = NO_SOFTWARE
     sasl: bool = False
     authenticated: bool = True
     accepted: bool = False

@@ -1,4 +1,4 @@
-"""Addresses of brokers in answers, replaced on raw bytes: FindCoordinator, DescribeCluster, Produce and ShareAcknowledge.
+"""Addresses of brokers in answers, replaced on raw bytes: FindCoordinator, Produce and ShareAcknowledge.
 
 Every other byte is the broker's, so fields that a later release tags survive. An answer is read to the end of its last address at least,
 and only in versions whose layout is known. Source of the layouts: Kafka's ``common/message/*.json``, as in the jar of 4.4.0.
@@ -20,14 +20,17 @@ _ENDPOINTS_TAG = 0
 """NodeEndpoints of Produce v10 and later (KIP-951), a tagged field of the answer itself."""
 _COORDINATOR_NOT_AVAILABLE = 15
 """Retriable: a client asks again, as it does while a coordinator moves."""
-_CONTROLLERS = 2
-"""DescribeCluster's EndpointType of controllers (KIP-919), whose addresses are no brokers'."""
 _NO_ID = -1
 _NOTHING_MORE = b"\x01\x00\x00"
 """No RecordErrors, a null ErrorMessage and no tagged fields: the end of a partition in nearly every Produce answer."""
 
 _INT16 = struct.Struct(">h")
 _INT32 = struct.Struct(">i")
+
+
+def unchanged(broker_id: int, host: str, port: int) -> tuple[str, int]:
+    """Leaves each address as it is."""
+    return host, port
 
 
 class Rewriting(Body):
@@ -150,34 +153,6 @@ def _one_coordinator(answer: Rewriting, version: int) -> bytes:
     answer.tags()
     frame = answer.frame()
     return frame[:error_at] + _INT16.pack(_COORDINATOR_NOT_AVAILABLE) + frame[error_end:] if left_out else frame
-
-
-def describe_cluster(frame: bytes, version: int, translate: Translate) -> bytes:
-    """A DescribeCluster answer (v0 to v2); addresses of controllers stay.
-
-    Raises:
-        WireError: it is no such answer.
-    """
-    answer = begin(frame, True, translate)
-    cursor = answer.cursor
-    cursor.int32()  # ThrottleTimeMs
-    cursor.int16()  # ErrorCode
-    answer.text()  # ErrorMessage
-    if version >= 1 and cursor.int8() == _CONTROLLERS:
-        return frame
-    answer.text()  # ClusterId
-    cursor.int32()  # ControllerId
-
-    def rest() -> None:
-        answer.text()  # Rack
-        if version >= 2:
-            cursor.int8()  # IsFenced
-        answer.tags()
-
-    answer.brokers(rest)
-    cursor.int32()  # ClusterAuthorizedOperations
-    answer.tags()
-    return answer.frame()
 
 
 def produce(frame: bytes, version: int, translate: Translate) -> bytes:

@@ -1,4 +1,4 @@
-"""DescribeCluster (key 60) on raw bytes: adding the software of the broker that answers.
+"""DescribeCluster (key 60) on raw bytes: adding the software of the broker that answers, and replacing addresses.
 
 KIP-885's content as tagged fields 885 (BrokerSoftwareName) and 886 (BrokerSoftwareVersion) of the response, compact nullable strings:
 its own v1 was never adopted, and Kafka's v1 and v2 are those of KIP-919 and KIP-1073. Everything else passes unchanged.
@@ -11,12 +11,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from clientscope.errors import WireError
+from clientscope.wire.addresses import Translate, begin, unchanged
 from clientscope.wire.codes import BROKER_SOFTWARE_NAME_TAG, BROKER_SOFTWARE_VERSION_TAG
 from clientscope.wire.cursor import Cursor, write_tags, write_uvarint
-from clientscope.wire.frames import LENGTH, RESPONSE_HEAD, framed
 
 NEWEST = 2
 """The newest version whose layout we know; newer ones pass untouched."""
+_CONTROLLERS = 2
+"""EndpointType of controllers (KIP-919), whose addresses are no brokers'."""
 
 
 @dataclass(frozen=True)
@@ -27,38 +29,39 @@ class BrokerSoftware:
     version: str | None
 
 
-def with_software(frame: bytes, api_version: int, software: BrokerSoftware) -> bytes:
-    """A response of ``api_version`` with the responding broker's software.
+NO_SOFTWARE = BrokerSoftware(None, None)
+
+
+def with_software(frame: bytes, api_version: int, translate: Translate, software: BrokerSoftware) -> bytes:
+    """A response of v0 to v2 with the responding broker's software; addresses of brokers are replaced, those of controllers stay.
 
     Raises:
-        WireError: it is no such response; send it on as it is.
+        WireError: it is no such response.
     """
-    cursor = Cursor(frame, RESPONSE_HEAD.size)
-    cursor.tags()
+    answer = begin(frame, True, translate)
+    cursor = answer.cursor
     cursor.int32()  # ThrottleTimeMs
     cursor.int16()  # ErrorCode
-    cursor.compact_nullable_string()
-    if api_version >= 1:
-        cursor.int8()  # EndpointType
-    cursor.compact_string()
+    answer.text()  # ErrorMessage
+    if api_version >= 1 and cursor.int8() == _CONTROLLERS:
+        answer.translate = unchanged
+    answer.text()  # ClusterId
     cursor.int32()  # ControllerId
-    for _ in range(cursor.compact_count()):
-        cursor.int32()
-        cursor.compact_string()
-        cursor.int32()
-        cursor.compact_nullable_string()
+
+    def rest() -> None:
+        answer.text()  # Rack
         if api_version >= 2:
             cursor.int8()  # IsFenced
-        cursor.tags()
+        answer.tags()
+
+    answer.brokers(rest)
     cursor.int32()  # ClusterAuthorizedOperations
-    end = cursor.position
+    tags_at = cursor.position
     tags = dict(cursor.tags())
-    if cursor.position != len(frame):
-        raise WireError("trailing_bytes")
     tags[BROKER_SOFTWARE_NAME_TAG] = _nullable(software.name)
     tags[BROKER_SOFTWARE_VERSION_TAG] = _nullable(software.version)
-    body = frame[LENGTH.size : end] + write_tags(sorted(tags.items()))
-    return framed(body)
+    answer.replace(tags_at, write_tags(sorted(tags.items())))
+    return answer.frame()
 
 
 def software_in(tags: Mapping[int, bytes]) -> BrokerSoftware:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from clientscope.errors import WireError
-from clientscope.wire.addresses import Rewriting, Translate, begin
+from clientscope.wire.addresses import Rewriting, Translate, begin, unchanged
 from clientscope.wire.frames import LENGTH
 
 WITH_CLUSTER_ID = range(2, 14)
@@ -79,4 +79,4 @@ def cluster_id(frame: bytes, version: int) -> str | None:
     Raises:
         WireError: ``truncated`` where it comes beyond ``frame``, or it is no such answer.
     """
-    return brokers(frame, version, lambda broker_id, host, port: (host, port)).text()
+    return brokers(frame, version, unchanged).text()

@@ -22,6 +22,7 @@ from clientscope.model.enums import Kind
 from clientscope.model.principals import ANONYMOUS
 from clientscope.session.unanswered import FIRST_ID
 from clientscope.wire import api_versions
+from clientscope.wire.addresses import unchanged
 from clientscope.wire.codes import PUSH_CONFIG
 from clientscope.wire.cursor import write_uvarint
 from clientscope.wire.describe_cluster import BrokerSoftware, with_software
@@ -174,7 +175,7 @@ def truth_of(requests: list[Request], direct: list[bytes], sasl: bool) -> Truth:
             truth.software = request.software
             answer = without_epoch(api_versions.advertise(answer, version, PUSH_CONFIG))
         elif key == 60:
-            answer = with_software(answer, version, BrokerSoftware("Kafka", None))
+            answer = with_software(answer, version, unchanged, BrokerSoftware("Kafka", None))
         elif key == 18 and code == 35:
             truth.software = ("unknown", "unknown")
         truth.answers.append(answer)

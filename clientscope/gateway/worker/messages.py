@@ -40,14 +40,14 @@ class WorkerPlan:
 
     Attributes:
         first_id: of its connections; no other worker, and none before it, has such.
-        software: what the broker is, for DescribeCluster; None leaves that untouched.
+        software: what the broker is, for DescribeCluster.
         open_ports: None where answers keep the addresses of brokers.
     """
 
     first_id: int
     settings: GatewaySettings
     place: GatewayPlace
-    software: BrokerSoftware | None
+    software: BrokerSoftware
     open_ports: OpenPorts | None = None
 
 

@@ -9,16 +9,12 @@ Behavior:
 from __future__ import annotations
 
 from clientscope.errors import WireError
-from clientscope.session.handler import Handler, if_short
+from clientscope.session.handler import Handler, always
 from clientscope.session.state import Command, Counted, SessionState, ToClient
+from clientscope.wire.addresses import unchanged
 from clientscope.wire.codes import DESCRIBE_CLUSTER
 from clientscope.wire.describe_cluster import NEWEST, with_software
-from clientscope.wire.frames import REQUEST_HEAD, Treatment
-
-
-def wants(state: SessionState, head: bytes) -> Treatment:
-    """Reads it where it is known what the broker runs."""
-    return if_short(head) if state.software is not None else Treatment.PASS
+from clientscope.wire.frames import REQUEST_HEAD
 
 
 def request(state: SessionState, frame: bytes) -> list[Command]:
@@ -29,11 +25,10 @@ def request(state: SessionState, frame: bytes) -> list[Command]:
 
 def response(state: SessionState, api_version: int, frame: bytes) -> list[Command]:
     """The broker answers."""
-    assert state.software is not None
     try:
-        return [ToClient(with_software(frame, api_version, state.software))]
+        return [ToClient(with_software(frame, api_version, unchanged, state.software))]
     except WireError:
         return [Counted("unreadable_frames", "describe_cluster_response"), ToClient(frame)]
 
 
-HANDLER = Handler(DESCRIBE_CLUSTER, range(NEWEST + 1), wants, request, response)
+HANDLER = Handler(DESCRIBE_CLUSTER, range(NEWEST + 1), always, request, response)

@@ -18,8 +18,9 @@ from clientscope.gateway.worker.messages import Closed, Opened, Report, Said, St
 from clientscope.gateway.worker.process import Worker
 from clientscope.policy.interface import ClientConfig
 from clientscope.session.state import Identified, Identity, Pushed, RequestFields
+from clientscope.wire.describe_cluster import NO_SOFTWARE
 
-PLAN = WorkerPlan(1 << 32, GatewaySettings(), GatewayPlace("cluster", 1, "gateway", 0, "CLIENT"), None)
+PLAN = WorkerPlan(1 << 32, GatewaySettings(), GatewayPlace("cluster", 1, "gateway", 0, "CLIENT"), NO_SOFTWARE)
 
 
 def relay(address: str) -> Any:
