@@ -53,14 +53,6 @@ class Started:
 
 
 @dataclass(frozen=True)
-class PolicyProblem:
-    """A `SettingsError` on its way between processes."""
-
-    message: str
-    hint: str | None = None
-
-
-@dataclass(frozen=True)
 class Publish:
     """A record for Kafka.
 
@@ -94,7 +86,7 @@ class Done:
 class Configured:
     """The answer to a `PolicyPlan`, which comes first, and to `Reconfigure`; where ``broken``, the policy is in an unknown state."""
 
-    problem: PolicyProblem | None = None
+    problem: SettingsError | None = None
     broken: bool = False
 
 
@@ -192,7 +184,7 @@ class PolicyProcess:
             allowed = self._policy.reconfigurable_configs()
             if fixed := sorted(changed & theirs - allowed):
                 may = ", ".join(sorted(allowed)) or "none"
-                return Configured(PolicyProblem(f"{', '.join(fixed)} can't change while it runs", f"may change: {may}"))
+                return Configured(SettingsError(f"{', '.join(fixed)} can't change while it runs", f"may change: {may}"))
             self._policy.validate_reconfiguration(new)
         except Exception as error:
             return Configured(_problem(error, "validate_reconfiguration"))
@@ -222,10 +214,10 @@ def described(error: BaseException) -> str:
     return f"{type(error).__name__} at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else type(error).__name__
 
 
-def _problem(error: Exception, method: str) -> PolicyProblem:
+def _problem(error: Exception, method: str) -> SettingsError:
     if isinstance(error, SettingsError):
-        return PolicyProblem(str(error), error.hint)
-    return PolicyProblem(f"client_config_policy_class_name: {method} raised {described(error)}")
+        return SettingsError(str(error), error.hint)  # a policy's own class may be unknown to the gateway
+    return SettingsError(f"client_config_policy_class_name: {method} raised {described(error)}")
 
 
 def _address_space() -> int:

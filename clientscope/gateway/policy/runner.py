@@ -22,7 +22,7 @@ from clientscope.errors import SettingsError
 from clientscope.gateway.channel import Channel
 from clientscope.gateway.policy.metrics import PolicyMetrics
 from clientscope.gateway.policy.plan import PolicyPlan
-from clientscope.gateway.policy.process import Close, Configured, Done, PolicyProblem, PolicyPush, Publish, Reconfigure, Started
+from clientscope.gateway.policy.process import Close, Configured, Done, PolicyPush, Publish, Reconfigure, Started
 from clientscope.gateway.template import Template
 from clientscope.policy.interface import ClientConfigData, RequestContext
 from clientscope.session.state import PushAnswer
@@ -97,11 +97,11 @@ _CLOSE_WITHIN_S = 2.0
 
 _GRACE_S = 0.02  # a report may lie unread when the deadline comes
 
-_DIED = PolicyProblem("the policy's process ended meanwhile", "its output is in the gateway's standard error")
+_DIED = SettingsError("the policy's process ended meanwhile", "its output is in the gateway's standard error")
 
-_SLOW_START = PolicyProblem(f"configuring the policy lasts longer than {_START_WITHIN_S:.0f} s")
+_SLOW_START = SettingsError(f"configuring the policy lasts longer than {_START_WITHIN_S:.0f} s")
 
-_SLOW_CHANGE = PolicyProblem(f"reconfiguring the policy lasts longer than {_RECONFIGURE_WITHIN_S:.0f} s")
+_SLOW_CHANGE = SettingsError(f"reconfiguring the policy lasts longer than {_RECONFIGURE_WITHIN_S:.0f} s")
 
 PublishToKafka = Callable[[str, str, bytes], "Future[None]"]
 
@@ -200,7 +200,7 @@ class PolicyWorker:
         if problem is not None:
             self.kill(spared="start")
             await self._until_ended()
-            raise SettingsError(problem.message, problem.hint)
+            raise SettingsError(str(problem), problem.hint)
         self.ready = True
 
     @property
@@ -220,13 +220,13 @@ class PolicyWorker:
     async def reconfigure(self, configs: Mapping[str, Any]) -> Configured:
         """Hands it new settings; where that leaves the policy broken, it is killed."""
         if self._channel is None or not self.ready or self.closing or self._answer is not None:
-            return Configured(PolicyProblem("its process is being started, closed or reconfigured", "try again"))
+            return Configured(SettingsError("its process is being started, closed or reconfigured", "try again"))
         answer = await self._ask(self._channel, Reconfigure(configs), _RECONFIGURE_WITHIN_S, _SLOW_CHANGE)
         if answer.broken:
             self.kill(spared="reconfigure")
         return answer
 
-    async def _ask(self, channel: Channel, message: PolicyPlan | Reconfigure, within_s: float, slow: PolicyProblem) -> Configured:
+    async def _ask(self, channel: Channel, message: PolicyPlan | Reconfigure, within_s: float, slow: SettingsError) -> Configured:
         """Its answer; ``slow`` if that doesn't come in time."""
         self._answer = asyncio.get_running_loop().create_future()
         channel.send(message)
@@ -357,8 +357,12 @@ class PolicyRunner:
 
         Raises:
             SettingsError: there is no such policy, or it refuses its settings.
+            OSError: there is nothing to fork its process from.
         """
-        await self._start_worker()
+        worker = PolicyWorker(self._template, self._plan.deadline_s, self._publish, self)
+        await worker.start(self._plan)
+        self._worker = worker
+        self._feed()
 
     async def judge(self, context: RequestContext, data: ClientConfigData) -> PushAnswer:
         """The policy's answer.
@@ -408,7 +412,7 @@ class PolicyRunner:
         answer = await worker.reconfigure(configs)
         if answer.problem is not None:
             hint = f" ({answer.problem.hint})" if answer.problem.hint else ""
-            log.error("the policy keeps its settings: %s%s", answer.problem.message, hint)
+            log.error("the policy keeps its settings: %s%s", answer.problem, hint)
             return False
         self._plan = replace(self._plan, configs=configs)
         return True
@@ -431,17 +435,11 @@ class PolicyRunner:
             self._give_up(waiting, "stopped")
         self._queue.clear()
 
-    async def _start_worker(self) -> None:
-        worker = PolicyWorker(self._template, self._plan.deadline_s, self._publish, self)
-        await worker.start(self._plan)
-        self._worker = worker
-        self._feed()
-
     async def _restart(self) -> None:
         while True:
             await asyncio.sleep(self._bypass_left_s())
             try:
-                await self._start_worker()
+                await self.start()
             except (SettingsError, OSError) as error:
                 log.error("the policy can't be started again: %s; next try in %.0f s", error, self._guard.bypass_s)
                 self._guard.bypass(self._now())
