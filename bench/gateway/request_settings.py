@@ -21,13 +21,15 @@ from kafka.record.default_records import DefaultRecordBatchBuilder
 
 from bench.gateway import measures, report, targets
 from clientscope import topics
+from clientscope.bounded import Shared
 from clientscope.errors import ClientscopeError
 from clientscope.local.broker import BrokerPlan, EmbeddedBroker
 from clientscope.local.process import free_port
 from clientscope.session.connection import ClientConnection
 from clientscope.session.events import BROKER, CLIENT, Connected, Received
 from clientscope.session.session import Session
-from clientscope.session.shown import SharedFields
+from clientscope.session.shown import MOST_HELD
+from clientscope.session.state import RequestFields
 from clientscope.wire.frames import RESPONSE_HEAD
 
 _COSTS = ("produce CPU s/GB", "consume CPU s/GB")
@@ -47,7 +49,7 @@ def _produce(correlation_id: int) -> bytes:
     return bytes(message.encode(header=True, framed=True))
 
 
-def _new_connection_us(fields: SharedFields | None) -> float:
+def _new_connection_us(fields: Shared[RequestFields] | None) -> float:
     """CPU of the first requests of a connection and their answers: the median of many connections."""
     exchanges = [(_produce(number), RESPONSE_HEAD.pack(54, number) + bytes(50)) for number in range(_REQUESTS)]
     costs = []
@@ -96,7 +98,7 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="less in each round")
     options = parser.parse_args()
     about = report.machine({})
-    with_it, without = _new_connection_us(SharedFields()), _new_connection_us(None)
+    with_it, without = _new_connection_us(Shared(MOST_HELD)), _new_connection_us(None)
     print(f"{_REQUESTS} Produce requests of a new connection and their answers: {with_it:.0f} µs with it, {without:.0f} without")
     try:
         with tempfile.TemporaryDirectory(prefix="clientscope-bench-") as scratch:

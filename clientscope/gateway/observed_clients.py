@@ -11,10 +11,10 @@ No I/O; time is passed in. All of it in the gateway's event loop.
 from __future__ import annotations
 
 import uuid
-from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
+from clientscope.bounded import Present, Recent, Shared
 from clientscope.catalog.configs import TYPES, ClientType, Type
 from clientscope.catalog.dialects import dialect_of
 from clientscope.catalog.request_settings import BETWEEN, shown_settings, shown_types
@@ -31,7 +31,7 @@ from clientscope.model.principals import authenticated
 from clientscope.model.setting import Setting
 from clientscope.policy.interface import ClientConfig, ClientConfigData, RequestContext
 from clientscope.policy.publishing import config_record, redacted_settings
-from clientscope.session.shown import SharedFields
+from clientscope.session.shown import MOST_HELD
 from clientscope.session.state import RequestFields
 
 # Instance ids of clients that have none of their own.
@@ -81,7 +81,7 @@ class _Shown:
         earlier: what closed ones have shown and no open one has, the newest last: a setting that nothing else shows is still the client's.
     """
 
-    requests: Counter[RequestFields] = field(default_factory=Counter)
+    requests: Present[RequestFields] = field(default_factory=Present)
     connections: dict[int, None] = field(default_factory=dict)
     earlier: dict[RequestFields, None] = field(default_factory=dict)
 
@@ -111,15 +111,15 @@ class ObservedClients:
         self._has_rack = has_rack
         self._registry = registry
         self._wall_ms = wall_ms
-        self._shared = SharedFields()
+        self._shared: Shared[RequestFields] = Shared(MOST_HELD)
         self._publish = publish
         self._count = count
         self._shown: dict[int, tuple[Client, tuple[RequestFields, ...]]] = {}
         self._clients: dict[Client, _Shown] = {}
-        self._kept: Counter[Tenant] = Counter()
+        self._kept: Present[Tenant] = Present()
         self._total = 0
         self._due: dict[Client, float] = {}
-        self._recorded: OrderedDict[tuple[Client, ClientType], tuple[int, float]] = OrderedDict()
+        self._recorded: Recent[tuple[Client, ClientType], tuple[int, float]] = Recent(_MOST_REMEMBERED)
 
     def showed(self, connection_id: int, request: RequestFields, now_s: float) -> None:
         """A request has shown something on a connection."""
@@ -190,11 +190,10 @@ class ObservedClients:
         client = self._clients[names]
         client.connections.pop(connection_id, None)
         for request in requests:
-            client.requests[request] -= 1
-            if not client.requests[request]:
-                del client.requests[request]
+            client.requests.leave(request)
+            if request not in client.requests:
                 client.earlier[request] = None
-                self._kept[_tenant(names)] -= 1
+                self._kept.leave(_tenant(names))
                 self._total -= 1
         while len(client.earlier) > _MOST_EARLIER:
             del client.earlier[next(iter(client.earlier))]
@@ -202,8 +201,6 @@ class ObservedClients:
         if not client.connections:
             del self._clients[names]
             self._due.pop(names, None)
-            if not self._kept[_tenant(names)]:
-                del self._kept[_tenant(names)]
 
     def _record(self, names: Client, client: _Shown, now_s: float) -> float:
         """Records a client as far as there is something new; returns after how many seconds to try again, or 0."""
@@ -223,7 +220,7 @@ class ObservedClients:
                 self._count("observed_held", quota.refused_by)
                 wait_s = max(wait_s, throttle_ms / 1000)
             elif self._publish(*self._made(context, settings, leaks)):
-                self._remember((names, client_type), content, now_s)
+                self._recorded[names, client_type] = content, now_s
             else:
                 wait_s = max(wait_s, SETTLE_S)
         return wait_s
@@ -236,12 +233,6 @@ class ObservedClients:
         received_ms = self._wall_ms()
         recorded = (*redacted_settings(ClientConfigData(configs, received_ms), names.key), *leaks)
         return context.client_key, encode(config_record(context, received_ms, recorded, names.key, names, Origin.OBSERVED))
-
-    def _remember(self, which: tuple[Client, ClientType], content: int, now_s: float) -> None:
-        self._recorded[which] = content, now_s
-        self._recorded.move_to_end(which)
-        if len(self._recorded) > _MOST_REMEMBERED:
-            self._recorded.popitem(last=False)
 
     def _context(self, names: Client, client: _Shown, client_type: ClientType) -> RequestContext | None:
         context = self._registry.context(next(reversed(client.connections)))

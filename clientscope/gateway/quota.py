@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections import OrderedDict
 from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Literal
 
+from clientscope.bounded import Recent
 from clientscope.model.client_key import network_of
 
 MOST_CLIENTS = 10_000
@@ -40,8 +40,7 @@ class _Buckets:
 
     def __init__(self, rate: PushRate, most: int) -> None:
         self.rate = rate
-        self._most = most
-        self._buckets: OrderedDict[Hashable, _Bucket] = OrderedDict()
+        self._buckets: Recent[Hashable, _Bucket] = Recent(most)
 
     def __len__(self) -> int:
         return len(self._buckets)
@@ -59,8 +58,6 @@ class _Buckets:
     def take(self, name: Hashable, bucket: _Bucket) -> None:
         bucket.tokens -= 1
         self._buckets[name] = bucket
-        if len(self._buckets) > self._most:
-            self._buckets.popitem(last=False)
 
 
 class PushQuota:

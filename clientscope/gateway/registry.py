@@ -7,13 +7,13 @@ ClientConnectionRecord with the absolute counts of the series it touched (design
 from __future__ import annotations
 
 import hashlib
-from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from sys import intern
 from typing import Any, cast
 
 from clientscope.api.gateway import GatewayConnection
+from clientscope.bounded import Present, Recent, Shared
 from clientscope.catalog.sensitive_names import placeholder
 from clientscope.gateway.place import GatewayPlace
 from clientscope.model.client_key import scope
@@ -39,16 +39,12 @@ class KnownClients:
     """The software that each client said last; the 10,000 most recent clients."""
 
     def __init__(self) -> None:
-        self._software: OrderedDict[tuple[str, str, str | None], tuple[str, str]] = OrderedDict()
+        self._software: Recent[tuple[str, str, str | None], tuple[str, str]] = Recent(_MOST)
 
     def said(self, address: str, identity: Identity) -> None:
         """Remembers what a connection said."""
         if identity.client_id and identity.client_id != _ANY and identity.software_name != UNKNOWN:
-            key = (identity.client_id, address, identity.principal)
-            self._software[key] = (identity.software_name, identity.software_version)
-            self._software.move_to_end(key)
-            if len(self._software) > _MOST:
-                self._software.popitem(last=False)
+            self._software[identity.client_id, address, identity.principal] = identity.software_name, identity.software_version
 
     def infer(self, address: str, identity: Identity) -> tuple[str, str] | None:
         """Name and version of a connection that didn't say, if its client once did."""
@@ -108,7 +104,7 @@ _PRESENT_AFTER_MS = 6 * 60 * 60 * 1000
 _RECORDED_LENGTH = 256
 
 _MOST_REQUESTED = 1_024
-"""Different lists of versions that are held once; beyond it, each connection holds its own until the next report."""
+"""Different lists of versions that are held once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,12 +157,12 @@ class ConnectionRegistry:
         self.connections: dict[int, Connection] = {}
         self._counts: dict[tuple[str, str], _Count] = {}
         self._known = KnownClients()
-        self._addresses: Counter[str] = Counter()
+        self._addresses: Present[str] = Present()
         self._most_series = most_series
         self._most_bytes = most_bytes
         self._bytes = self._opened = self._closed = 0
         self._sequence = 0
-        self._requested: dict[bytes, bytes] = {}
+        self._requested: Shared[bytes] = Shared(_MOST_REQUESTED)
         self._leaks: dict[int, tuple[Setting, ...]] = {}
         self._recorded_ms: dict[int, int] = {}  # when each open connection was last on the topic, the longest ago first
 
@@ -210,9 +206,7 @@ class ConnectionRegistry:
         before = self.connections.get(connection_id)
         if before is None or before.requested == versions:
             return None
-        if len(self._requested) >= _MOST_REQUESTED:
-            self._requested.clear()
-        after = replace(before, requested=self._requested.setdefault(versions, versions))
+        after = replace(before, requested=self._requested.same(versions))
         self.connections[connection_id] = after
         return self._event(Kind.PRESENT, now_ms, after)
 
@@ -227,9 +221,7 @@ class ConnectionRegistry:
             return None
         if requested is not None:
             connection = replace(connection, requested=requested)
-        self._addresses[connection.client_address] -= 1
-        if not self._addresses[connection.client_address]:
-            del self._addresses[connection.client_address]
+        self._addresses.leave(connection.client_address)
         self._closed += 1
         self._leaks.pop(connection_id, None)
         self._leave(connection.series)
@@ -291,7 +283,7 @@ class ConnectionRegistry:
 
     def open_from(self, client_address: str) -> int:
         """Open connections of one address."""
-        return self._addresses.get(client_address, 0)
+        return self._addresses[client_address]
 
     def listing(self) -> list[GatewayConnection]:
         """Every open connection. From any thread."""

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from clientscope.bounded import Shared
 from clientscope.fair_share import HeldEntry, beyond
 from clientscope.model.client import Client
 from clientscope.model.client_key import tenant_of
@@ -77,7 +78,7 @@ class SeenClients:
         self._kept_ms = kept_ms
         self._clients: dict[Client, SeenRequests] = {}
         self._unread: dict[str, int] = {}
-        self._lists: dict[bytes, bytes] = {}
+        self._lists: Shared[bytes] = Shared(MOST_CLIENTS)
         self._expired_ms = 0
 
     def __len__(self) -> int:
@@ -104,7 +105,7 @@ class SeenClients:
             if len(self._clients) >= self._limit:
                 self._make_room()
             client = self._clients[key] = SeenRequests()
-        if not client.add(self._shared(versions), at_ms):
+        if not client.add(self._lists.same(versions), at_ms):
             self.dropped["seen_versions"] += 1
         return changed
 
@@ -167,12 +168,6 @@ class SeenClients:
         for each in gone:
             del self._clients[each.key]  # type: ignore[arg-type]  # a key of ours
         self.dropped["seen_clients"] += len(gone)
-
-    def _shared(self, versions: bytes) -> bytes:
-        """Each list once: a fleet has few."""
-        if len(self._lists) > MOST_CLIENTS:
-            self._lists.clear()
-        return self._lists.setdefault(versions, versions)
 
 
 def uses(seen: SeenRequests, now_ms: int, kept_ms: int = KEPT_MS) -> dict[ApiUse, int]:

@@ -17,25 +17,8 @@ from clientscope.wire.codes import GET_TELEMETRY_SUBSCRIPTIONS, PUSH_TELEMETRY
 
 NOTHING: frozenset[int] = frozenset()
 
-_MOST_SETS = 1_024
-"""Different sets that are shared. Beyond it all are forgotten: connections keep what they have, and share anew what comes."""
-
-
-class SharedVersions:
-    """Sets of `pair` numbers, each held once; of one process, for one thread."""
-
-    def __init__(self) -> None:
-        self._sets: dict[frozenset[int], frozenset[int]] = {}
-
-    def __len__(self) -> int:
-        return len(self._sets)
-
-    def plus(self, versions: frozenset[int], new: int) -> frozenset[int]:
-        """The set with one version more."""
-        if len(self._sets) >= _MOST_SETS:
-            self._sets.clear()
-        larger = versions | {new}
-        return self._sets.setdefault(larger, larger)
+MOST_SETS = 1_024
+"""Different sets of `pair` numbers that are shared."""
 
 
 def is_recorded(served: Served, api_key: int, api_version: int) -> bool:

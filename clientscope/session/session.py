@@ -8,6 +8,7 @@ from dataclasses import replace
 from time import monotonic
 from typing import Protocol
 
+from clientscope.bounded import Shared
 from clientscope.errors import WireError
 from clientscope.model.enums import PrincipalSource
 from clientscope.model.requested_versions import pair
@@ -15,8 +16,8 @@ from clientscope.session import addresses
 from clientscope.session.addresses import BrokerAddresses
 from clientscope.session.handler import READ_LIMIT, Pending, if_short
 from clientscope.session.handlers import HANDLERS, by_key, k1324_push_config
-from clientscope.session.requested import NOTHING, Served, SharedVersions, is_full, is_recorded
-from clientscope.session.shown import Looking, SharedFields
+from clientscope.session.requested import MOST_SETS, NOTHING, Served, is_full, is_recorded
+from clientscope.session.shown import Looking
 from clientscope.session.state import (
     UNSEEN,
     Command,
@@ -154,8 +155,8 @@ class Session:
         served: Served | None = None,
         clock: Callable[[], float] = monotonic,
         identity: Identity = UNSEEN,
-        versions: SharedVersions | None = None,
-        fields: SharedFields | None = None,
+        versions: Shared[frozenset[int]] | None = None,
+        fields: Shared[RequestFields] | None = None,
         addresses: BrokerAddresses | None = None,
         telemetry: Telemetry | None = None,
         cluster_id: str = "",
@@ -167,7 +168,7 @@ class Session:
         self._full_at_s = 0.0
         self._clock = clock
         self._counted: list[Command] = []
-        self._versions = SharedVersions() if versions is None else versions
+        self._versions = Shared(MOST_SETS) if versions is None else versions
         self._looking = None if fields is None else Looking(fields)
         self.requested = self._passing = NOTHING
         self._requests = FrameScanner(REQUEST_HEAD.size, SHORTEST_REQUEST)
@@ -416,7 +417,7 @@ class Session:
         elif self._looks_into(key, version):
             return Treatment.PEEK
         elif recorded and key not in _BY_KEY:
-            self._passing = self._versions.plus(self._passing, pair(key, version))
+            self._passing = self._versions.same(self._passing | {pair(key, version)})
         return Treatment.PEEK if self._unnamed else Treatment.PASS
 
     def _record(self, key: int, version: int) -> bool:
@@ -428,7 +429,7 @@ class Session:
         if is_full(self.requested):
             self._counted.append(Counted("versions_unrecorded", "most_versions"))
             return False
-        self.requested = self._versions.plus(self.requested, requested)
+        self.requested = self._versions.same(self.requested | {requested})
         return True
 
     @property

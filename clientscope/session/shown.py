@@ -8,6 +8,7 @@ Thousands of connections show the same, so what a request shows is held once for
 
 from __future__ import annotations
 
+from clientscope.bounded import Shared
 from clientscope.errors import WireError
 from clientscope.session.state import Counted, RequestFields, Shown
 from clientscope.wire.frames import REQUEST_HEAD, Peeked
@@ -21,20 +22,8 @@ MOST_SHOWN = 16
 """Different requests of one connection that are reported; a client of one group and one configuration sends four to eight."""
 
 _PLACES = {api_key: place for place, api_key in enumerate(VERSIONS)}
-_MOST_HELD = 4_096
-
-
-class SharedFields:
-    """What requests have shown, each held once; of one process, for one thread."""
-
-    def __init__(self) -> None:
-        self._known: dict[RequestFields, RequestFields] = {}
-
-    def same(self, request: RequestFields) -> RequestFields:
-        """The one that is equal. Beyond `_MOST_HELD` all are forgotten: connections keep what they have, and share anew what comes."""
-        if len(self._known) >= _MOST_HELD:
-            self._known.clear()
-        return self._known.setdefault(request, request)
+MOST_HELD = 4_096
+"""Different requests of all connections that are held once."""
 
 
 class Looking:
@@ -46,7 +35,7 @@ class Looking:
 
     __slots__ = ("_left", "_shared", "shown")
 
-    def __init__(self, shared: SharedFields) -> None:
+    def __init__(self, shared: Shared[RequestFields]) -> None:
         self._shared = shared
         self._left = bytearray([FIRST] * len(_PLACES))
         self.shown: tuple[RequestFields, ...] = ()

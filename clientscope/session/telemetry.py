@@ -9,7 +9,6 @@ Not every client that speaks KIP-714 survives it, so only those are asked that d
 from __future__ import annotations
 
 import re
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -17,6 +16,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 from uuid import UUID, uuid4
 
+from clientscope.bounded import Recent
 from clientscope.catalog.dialects import LIBRDKAFKA
 from clientscope.catalog.dialects.java import JAVA
 from clientscope.config import GatewaySettings
@@ -175,7 +175,7 @@ class Telemetry:
         self.plan = plan or TelemetryPlan()
         self._new_id = new_id
         self._clock = clock
-        self._instances: OrderedDict[UUID, _Instance] = OrderedDict()
+        self._instances: Recent[UUID, _Instance] = Recent(MOST_INSTANCES)
 
     def subscribe(self, asked_as: UUID, identity: Identity) -> tuple[UUID, Subscription | None]:
         """A client asks what to measure: its id, and its subscription, or None if it asks too early.
@@ -212,8 +212,6 @@ class Telemetry:
         subscription = self.plan.subscription if self.plan.asks(identity) else NOTHING_ASKED
         instance = self._instances.get(instance_id)
         if instance is None or instance.subscription != subscription:
-            instance = self._instances[instance_id] = _Instance(subscription)
-        self._instances.move_to_end(instance_id)
-        if len(self._instances) > MOST_INSTANCES:
-            self._instances.popitem(last=False)
+            instance = _Instance(subscription)
+        self._instances[instance_id] = instance
         return instance

@@ -10,7 +10,7 @@ import asyncio
 import logging
 import math
 import time
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Callable, Hashable, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
+from clientscope.bounded import Recent
 from clientscope.errors import SettingsError
 from clientscope.gateway.channel import Channel
 from clientscope.gateway.policy.metrics import PolicyMetrics
@@ -51,7 +52,7 @@ class PolicyGuard:
         self.penalty_s = penalty_s
         self.bypass_s = bypass_s
         self._failures = failures
-        self._blocked: OrderedDict[Hashable, float] = OrderedDict()
+        self._blocked: Recent[Hashable, float] = Recent(MOST_CLIENTS)
         self._failed: set[Hashable] = set()
         self._bypassed_until = 0.0
 
@@ -67,9 +68,6 @@ class PolicyGuard:
         """The process ended on a push of this client, or by itself (None); whether the circuit opens by it."""
         if client is not None:
             self._blocked[client] = now_s + self.penalty_s
-            self._blocked.move_to_end(client)
-            if len(self._blocked) > MOST_CLIENTS:
-                self._blocked.popitem(last=False)
         self._failed.add(client if client is not None else ("by itself", now_s))
         if len(self._failed) < self._failures:
             return False

@@ -14,10 +14,10 @@ import errno
 import logging
 import socket
 import ssl
-from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from clientscope.bounded import Present
 from clientscope.config_types import Network, is_within
 from clientscope.errors import WireError
 from clientscope.gateway.worker.proxy_protocol import MOST_BYTES, Header, HeaderReader
@@ -65,7 +65,7 @@ class Listener:
         self._gateway = gateway
         self.timeout_s = timeout_s
         self._beginning: set[asyncio.Task[None]] = set()
-        self._waiting: Counter[str] = Counter()
+        self._waiting: Present[str] = Present()
         self._accepting = asyncio.get_running_loop().create_task(self._accept())
 
     def close(self) -> None:
@@ -103,9 +103,7 @@ class Listener:
             if header is not None:
                 await self._begin(client, header)
         finally:
-            self._waiting[address] -= 1
-            if not self._waiting[address]:
-                del self._waiting[address]
+            self._waiting.leave(address)
 
     async def _header(self, client: socket.socket) -> Header | None:
         """A load balancer's header; None, counted and closed, where it doesn't come as it should."""

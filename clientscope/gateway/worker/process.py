@@ -18,6 +18,7 @@ from typing import Any
 
 import uvloop
 
+from clientscope.bounded import Present, Shared
 from clientscope.clock import now_ms
 from clientscope.gateway.channel import Channel, Tasks
 from clientscope.gateway.worker import memory
@@ -47,10 +48,10 @@ from clientscope.gateway.worker.sides import Budget, ClientSide, Holder, Relay
 from clientscope.session.addresses import BrokerAddresses
 from clientscope.session.events import Bypassed, Continue, Draining, Ended, News, PushAnswered, Stop, Tick
 from clientscope.session.opaque import OpaqueSession
-from clientscope.session.requested import Served, SharedVersions
+from clientscope.session.requested import MOST_SETS, Served
 from clientscope.session.session import Session
-from clientscope.session.shown import SharedFields
-from clientscope.session.state import Counted, Identified, Identity, MetricsPushed, OtherCluster, PushAnswer, Pushed
+from clientscope.session.shown import MOST_HELD
+from clientscope.session.state import Counted, Identified, Identity, MetricsPushed, OtherCluster, PushAnswer, Pushed, RequestFields
 from clientscope.session.telemetry import Telemetry, TelemetryPlan
 from clientscope.wire.codes import THROTTLING_QUOTA_EXCEEDED
 
@@ -77,15 +78,15 @@ class Worker:
         self._plan = plan
         self._reporter = Reporter(channel, lambda: self.draining.is_set() and not self._relays)
         self._doors = Doors(plan.settings, self._relay, self)
-        self._served, self._versions = Served(), SharedVersions()
+        self._served, self._versions = Served(), Shared[frozenset[int]](MOST_SETS)
         self._telemetry = Telemetry(TelemetryPlan.of(plan.settings)) if plan.settings.client_telemetry else None
-        self._fields = None if plan.settings.ignore_request_settings else SharedFields()
+        self._fields = None if plan.settings.ignore_request_settings else Shared[RequestFields](MOST_HELD)
         self._fixed = BrokerAddresses(plan.open_ports.ports, self._found, plan.open_ports.brokers) if plan.open_ports else None
         self._logged = RequestFilter.of(plan.settings)
         self._budget = Budget(_budget_bytes(plan), partial(self._all, Stop()), partial(self._all, Continue()), self.count, memory.give_back)
         self._next_id = plan.first_id
         self._relays: dict[int, Relay] = {}
-        self._addresses: Counter[str] = Counter()
+        self._addresses: Present[str] = Present()
         self._tasks = Tasks()
         self._bypassed = False
         self._measured_s = asyncio.get_running_loop().time()
@@ -214,9 +215,7 @@ class Worker:
     def closed(self, relay: Relay, reason: str, requested: bytes | None) -> None:
         """A connection has ended."""
         del self._relays[relay.connection_id]
-        self._addresses[relay.address] -= 1
-        if not self._addresses[relay.address]:
-            del self._addresses[relay.address]
+        self._addresses.leave(relay.address)
         self._reporter.report(Closed(relay.connection_id, reason, requested))
 
     # What the main process says.

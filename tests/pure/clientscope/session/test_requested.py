@@ -13,17 +13,17 @@ from kafka.protocol.metadata import ApiVersionsResponse
 from kafka.protocol.producer import ProduceRequest
 from played import framed, from_client
 
+from clientscope.bounded import Shared
 from clientscope.errors import WireError
 from clientscope.model.requested_versions import MOST_VERSIONS, pack, unpack
 from clientscope.readiness.served import known_versions
-from clientscope.session import requested
 from clientscope.session.connection import ClientConnection
 from clientscope.session.events import BROKER, CLIENT, Connected, Received, Send, Tick
 from clientscope.session.handler import READ_LIMIT
 from clientscope.session.playbook import play
-from clientscope.session.requested import Served, SharedVersions
+from clientscope.session.requested import Served
 from clientscope.session.session import Session
-from clientscope.session.shown import AGAIN, FIRST, MOST_SHOWN, SharedFields
+from clientscope.session.shown import AGAIN, FIRST, MOST_HELD, MOST_SHOWN
 from clientscope.session.state import Counted, RequestFields, Shown
 from clientscope.wire import api_versions
 from clientscope.wire.frames import Passed
@@ -74,18 +74,11 @@ def test_a_request_that_is_too_long_to_be_read_does_not_let_the_next_ones_pass(s
 
 
 def test_connections_with_the_same_versions_share_one_set() -> None:
-    shared = SharedVersions()
+    shared = Shared[frozenset[int]](9)
     first, second = (Session(True, 10_240, versions=shared) for _ in range(2))
     requests(first, (3, 1), (1, 4), (0, 7))
     requests(second, (3, 1), (1, 4), (0, 7), (1, 4))
     assert first.requested is second.requested and len(first.requested) == 3
-
-
-def test_shared_sets_are_bounded() -> None:
-    shared = SharedVersions()
-    for number in range(3 * requested._MOST_SETS):
-        assert shared.plus(frozenset(), number) == {number}
-        assert len(shared) <= requested._MOST_SETS
 
 
 @given(st.lists(st.tuples(INT16, INT16), max_size=50))
@@ -166,8 +159,8 @@ def shown(acks: int) -> Shown:
     return Shown(RequestFields(0, 7, (("acks", str(acks)), ("timeoutMs", "30000"))))
 
 
-def connection(shared: SharedFields | None = None, authenticated: bool = True) -> ClientConnection:
-    made = ClientConnection(Session(False, 0, sasl=not authenticated, fields=shared or SharedFields()))
+def connection(shared: Shared[RequestFields] | None = None, authenticated: bool = True) -> ClientConnection:
+    made = ClientConnection(Session(False, 0, sasl=not authenticated, fields=shared or Shared(MOST_HELD)))
     for side in (CLIENT, BROKER):
         play(made, Connected(side))
     return made
@@ -235,7 +228,7 @@ def test_a_client_that_has_not_authenticated_shows_nothing() -> None:
 
 
 def test_connections_that_show_the_same_share_it() -> None:
-    shared = SharedFields()
+    shared = Shared[RequestFields](9)
     first, second = connection(shared), connection(shared)
     for made in (first, second):
         fed(made, produce())

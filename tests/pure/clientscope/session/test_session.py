@@ -14,9 +14,10 @@ from kafka.protocol.metadata import ApiVersionsResponse
 from places import TESTS
 from played import Played, framed, from_broker, from_client
 
+from clientscope.bounded import Shared
 from clientscope.session.handler import READ_LIMIT
 from clientscope.session.session import Session
-from clientscope.session.shown import SharedFields
+from clientscope.session.shown import MOST_HELD
 from clientscope.session.state import Counted, Identified, Identity, PushAnswer, Pushed, Shown, ToBroker, ToClient
 from clientscope.wire import api_versions
 from clientscope.wire.codes import (
@@ -281,7 +282,7 @@ def introduces(session: Session, client_id: str | None, correlation_id: int = 1)
 @pytest.mark.parametrize("later", [None, ""])
 def test_keeps_the_name_of_a_connections_first_request(later: str | None) -> None:
     """KIP-1313: later requests have no client.id."""
-    session = Session(True, 10_240, fields=SharedFields())
+    session = Session(True, 10_240, fields=Shared(MOST_HELD))
     introduces(session, "orders-1")
     from_client(session, requested(3, 12, later, flexible=True))
     seen = from_client(session, requested(0, 9, later, PRODUCED, flexible=True))
@@ -308,7 +309,7 @@ def test_keeps_the_name_where_the_broker_refuses(session: Session, name: str, co
 @pytest.mark.parametrize("before", [0, 3])
 @pytest.mark.parametrize("look", [False, True])
 def test_takes_the_name_of_a_later_request(first: str | None, api_key: int, before: int, look: bool) -> None:
-    session = Session(True, 10_240, fields=SharedFields() if look else None)
+    session = Session(True, 10_240, fields=Shared(MOST_HELD) if look else None)
     introduces(session, first)
     for number in range(before):
         data = requested(3, 12, first, correlation_id=10 + number, flexible=True)

@@ -16,12 +16,13 @@ from hypothesis import strategies as st
 from kafka.protocol.metadata import ApiVersionsResponse, MetadataRequest
 from played import Played, framed, request_id
 
+from clientscope.bounded import Shared
 from clientscope.config import GatewaySettings
 from clientscope.session.addresses import MOST_ANSWER_BYTES, READ, BrokerAddresses
 from clientscope.session.events import BROKER, Counted, Woken
 from clientscope.session.ports import BrokerPorts
 from clientscope.session.session import Session
-from clientscope.session.shown import SharedFields
+from clientscope.session.shown import MOST_HELD
 from clientscope.session.state import RequestFields
 from clientscope.session.unanswered import FIRST_ID, MOST_UNANSWERED
 from clientscope.wire.addresses import unchanged
@@ -246,7 +247,7 @@ def test_sends_carrier_only_where_no_other_answer_would_settle_the_requests(step
 
 
 def test_settings_are_seen_in_requests_whose_answers_are_read_too() -> None:
-    played = playing(fields=SharedFields())
+    played = playing(fields=Shared(MOST_HELD))
     message = MetadataRequest(version=8, topics=[], allow_auto_topic_creation=False)
     frame = framed(message, 5, "orders")
     played.client(frame)

@@ -139,8 +139,9 @@ def test_the_settings_make_a_plan() -> None:
     assert subscription("").prefixes == ()
 
 
-def test_instances_are_bounded(telemetry: Telemetry, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_instances_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_INSTANCES", 3)
+    telemetry = Telemetry(TelemetryPlan(ALL))
     for number in range(2, 12):
         telemetry.subscribe(uuid.UUID(int=number), WHO)
     assert len(telemetry._instances) == 3
