@@ -15,14 +15,12 @@ from clientscope.gateway.metrics import GatewayMetrics
 from clientscope.gateway.place import GatewayPlace
 from clientscope.gateway.policy.metrics import PolicyMetrics
 from clientscope.gateway.policy.plan import PolicyPlan
-from clientscope.gateway.policy.runner import PolicyRunner, client_of
+from clientscope.gateway.policy.runner import PolicyRunner
 from clientscope.gateway.publisher import BATCHED, Publisher
-from clientscope.gateway.quota import PushQuota
-from clientscope.gateway.reconfiguring import quotas
+from clientscope.gateway.quota import PushQuota, rates
 from clientscope.gateway.request_log import RequestLog
 from clientscope.gateway.template import Template
 from clientscope.kafka.access import KafkaAccess
-from clientscope.model.principals import authenticated
 from clientscope.policy.interface import ClientConfigData, RequestContext
 from clientscope.policy.redaction import ClientNames
 from clientscope.session.state import PushAnswer, Pushed
@@ -69,7 +67,7 @@ class Common:
             place: that of any of the gateways.
             instances: the number of different clients with an instance id that are connected.
         """
-        common = cls(ClientNames.of(settings.digest_key_file), metrics, publisher, PushQuota(**quotas(settings)))
+        common = cls(ClientNames.of(settings.digest_key_file), metrics, publisher, PushQuota(rates(settings)))
         if settings.client_config_policy_class_name:
             shown, publish = PolicyMetrics(metrics.registry, instances), partial(publisher.publish, at_once=True)
             common.policy = PolicyRunner(PolicyPlan.of(settings), template, publish, metrics.count, shown)
@@ -82,15 +80,14 @@ class Common:
         """What a push is answered; None where its connection is no more, and there is no context."""
         if context is None or self.policy is None:
             return None
-        quota, principal = self.quota, authenticated(context.principal)
-        if throttle_ms := quota.take(client_of(context), time.monotonic(), principal=principal, address=context.client_address):
-            self.metrics.count("pushes_refused", quota.refused_by)
+        if throttle_ms := self.quota.take(context, time.monotonic()):
+            self.metrics.count("pushes_refused", self.quota.refused_by)
             return PushAnswer(THROTTLING_QUOTA_EXCEEDED, "over the quota of pushes", throttle_ms)
         return await self.policy.judge(context, ClientConfigData(push.configs, push.received_ms))
 
     def change(self, settings: GatewaySettings) -> None:
         """Limits that have changed."""
-        self.quota.change(**quotas(settings))
+        self.quota.change(rates(settings))
         if self.policy is not None:
             self.policy.deadline_s = settings.policy_deadline_ms / 1000
 

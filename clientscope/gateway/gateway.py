@@ -24,8 +24,8 @@ from clientscope.gateway.connection_records import ConnectionRecords
 from clientscope.gateway.observed_clients import ObservedClients
 from clientscope.gateway.place import GatewayPlace
 from clientscope.gateway.publisher import Publisher
-from clientscope.gateway.quota import PushQuota
-from clientscope.gateway.reconfiguring import changes, quotas, read_again
+from clientscope.gateway.quota import PushQuota, rates
+from clientscope.gateway.reconfiguring import changes, read_again
 from clientscope.gateway.registry import ConnectionRegistry
 from clientscope.gateway.telemetry import TelemetryRecords
 from clientscope.gateway.template import Template
@@ -88,7 +88,7 @@ class Gateway:
         self._tasks = Tasks()
         self._observed = ObservedClients(
             self.registry,
-            PushQuota(**quotas(settings)),
+            PushQuota(rates(settings)),
             partial(_taken, common.publisher, CONFIGS),
             metrics.count,
             lambda: self.brokers.has_rack,
@@ -308,7 +308,7 @@ class Gateway:
         self._settings, applied, fixed = changes(self._settings, settings)
         if applied:
             self._common.change(self._settings)
-            self._observed.quota.change(**quotas(self._settings))
+            self._observed.quota.change(rates(self._settings))
             self._replan()
             log.warning("changed while the gateway runs: %s", ", ".join(applied))
         if fixed:

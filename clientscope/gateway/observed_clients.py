@@ -20,14 +20,12 @@ from clientscope.catalog.dialects import dialect_of
 from clientscope.catalog.request_settings import BETWEEN, shown_settings, shown_types
 from clientscope.clock import now_ms
 from clientscope.digest import identifier
-from clientscope.gateway.policy.runner import client_of
 from clientscope.gateway.quota import PushQuota
 from clientscope.gateway.registry import Connection, ConnectionRegistry
 from clientscope.model.client import Client
 from clientscope.model.client_key import Tenant, tenant_of
 from clientscope.model.codec import encode
 from clientscope.model.enums import Origin
-from clientscope.model.principals import authenticated
 from clientscope.model.setting import Setting
 from clientscope.policy.interface import ClientConfig, ClientConfigData, RequestContext
 from clientscope.policy.publishing import config_record, redacted_settings
@@ -215,9 +213,8 @@ class ObservedClients:
             context = self._context(names, client, client_type)
             if context is None or (content == known and now_s - recorded_s < REPEAT_S):
                 continue
-            quota, principal = self.quota, authenticated(names.principal)
-            if throttle_ms := quota.take(client_of(context), now_s, principal=principal, address=names.address):
-                self._count("observed_held", quota.refused_by)
+            if throttle_ms := self.quota.take(context, now_s):
+                self._count("observed_held", self.quota.refused_by)
                 wait_s = max(wait_s, throttle_ms / 1000)
             elif self._publish(*self._made(context, settings, leaks)):
                 self._recorded[names, client_type] = content, now_s

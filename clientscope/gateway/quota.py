@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from clientscope.bounded import Recent
+from clientscope.config import GatewaySettings
 from clientscope.model.client_key import network_of
+from clientscope.model.principals import authenticated
+from clientscope.policy.interface import RequestContext
 
 MOST_CLIENTS = 10_000
 
 Whose = Literal["quota", "quota_principal", "quota_address", "quota_all"]
-"""Whose bucket was empty: the client's own, its principal's, its address's, or the one for all; as the counter's reason has it."""
+"""Whose bucket it is: the client's own, its principal's, its address's, or the one for all; as the counter's reason has it."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,26 @@ class PushRate:
     burst: int
 
 
+Rates = Mapping[Whose, PushRate]
+
+
+def rates(settings: GatewaySettings) -> Rates:
+    """Those of pushes."""
+    return {
+        "quota_all": PushRate(settings.push_rate, settings.push_burst),
+        "quota_address": PushRate(settings.push_rate_per_address, settings.push_burst_per_address),
+        "quota_principal": PushRate(settings.push_rate_per_principal, settings.push_burst_per_principal),
+        "quota": PushRate(settings.push_rate_per_client, settings.push_burst_per_client),
+    }
+
+
+def client_of(context: RequestContext) -> Hashable:
+    """The client that a push is counted for: the principal's client instance, or, without an id, its principal, client.id and address."""
+    if context.client_instance_id is not None:
+        return context.client_key
+    return context.principal, context.client_id, context.client_address
+
+
 @dataclass
 class _Bucket:
     tokens: float
@@ -38,12 +61,9 @@ class _Bucket:
 class _Buckets:
     """One for each name; the one that was quiet for longest goes first, and is full if it comes again."""
 
-    def __init__(self, rate: PushRate, most: int) -> None:
+    def __init__(self, rate: PushRate) -> None:
         self.rate = rate
-        self._buckets: Recent[Hashable, _Bucket] = Recent(most)
-
-    def __len__(self) -> int:
-        return len(self._buckets)
+        self._buckets: Recent[Hashable, _Bucket] = Recent(MOST_CLIENTS)
 
     def filled(self, name: Hashable, now_s: float) -> _Bucket:
         """The bucket as of now; a new one is full, and not stored yet."""
@@ -64,52 +84,31 @@ class PushQuota:
     """One bucket for each client, each principal and each address, and one for all together; a push takes a token of each.
 
     A client chooses its id, so its own bucket only holds those that don't mean it: a crash loop, a bug. A client that changes its id with
-    each push is limited by the buckets of its principal and its address, which it can't choose.
-
-    Args:
-        per_client, in_all: required.
-        per_principal: of clients that authenticate; None for no such bucket.
-        per_address: of an IPv6 address its network of 64 bits counts; None for no such bucket.
-        most_clients: buckets of each kind that are kept; beyond it, the one that was quiet for longest goes first.
+    each push is limited by the buckets of its principal and its address, which it can't choose. `MOST_CLIENTS` buckets of each kind are
+    kept: beyond it, the one that was quiet for longest goes first.
     """
 
-    def __init__(
-        self,
-        per_client: PushRate,
-        in_all: PushRate,
-        most_clients: int = MOST_CLIENTS,
-        *,
-        per_principal: PushRate | None = None,
-        per_address: PushRate | None = None,
-    ) -> None:
+    def __init__(self, rates: Rates) -> None:
         self.refused_by: Whose = "quota"
         """The bucket that refused the last push that didn't pass."""
-        self._clients = _Buckets(per_client, most_clients)
-        self._principals = _Buckets(per_principal, most_clients) if per_principal else None
-        self._addresses = _Buckets(per_address, most_clients) if per_address else None
-        self._all = _Buckets(in_all, 1)
+        self._buckets = {whose: _Buckets(rate) for whose, rate in rates.items()}
 
-    def change(self, per_client: PushRate, in_all: PushRate, per_principal: PushRate, per_address: PushRate) -> None:
-        """Other rates from now on; what has been taken stays taken.  Those that there were no buckets for have none now either."""
-        for buckets, rate in (
-            (self._clients, per_client), (self._all, in_all), (self._principals, per_principal), (self._addresses, per_address),
-        ):  # fmt: skip
-            if buckets is not None:
-                buckets.rate = rate
+    def change(self, rates: Rates) -> None:
+        """Other rates from now on; what has been taken stays taken."""
+        for whose, rate in rates.items():
+            self._buckets[whose].rate = rate
 
-    def take(self, client: Hashable, now_s: float, *, principal: str | None = None, address: str | None = None) -> int:
+    def take(self, context: RequestContext, now_s: float) -> int:
         """0 where this push may pass, and is counted; else the ms until it may, and it isn't counted.
 
         Args:
             now_s: a clock that never goes back.
-            principal, address: None where there is none to count by.
         """
-        asked: list[tuple[Whose, _Buckets, Hashable]] = [("quota_all", self._all, None)]
-        if self._addresses is not None and address is not None:
-            asked.append(("quota_address", self._addresses, network_of(address)))
-        if self._principals is not None and principal is not None:
-            asked.append(("quota_principal", self._principals, principal))
-        asked.append(("quota", self._clients, client))
+        names: dict[Whose, Hashable] = {"quota_all": "", "quota_address": network_of(context.client_address)}
+        if (principal := authenticated(context.principal)) is not None:
+            names["quota_principal"] = principal
+        names["quota"] = client_of(context)
+        asked = [(whose, self._buckets[whose], name) for whose, name in names.items()]
         buckets = [of.filled(name, now_s) for _, of, name in asked]
         longest_s = 0.0
         for (whose, of, _), bucket in zip(asked, buckets, strict=True):
@@ -121,7 +120,3 @@ class PushQuota:
         for (_, of, name), bucket in zip(asked, buckets, strict=True):
             of.take(name, bucket)
         return 0
-
-    def __len__(self) -> int:
-        """How many clients are remembered."""
-        return len(self._clients)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import NamedTuple, TypedDict
+from typing import NamedTuple
 
 from clientscope.config import GatewaySettings
 from clientscope.errors import SettingsError
 from clientscope.gateway import tls
 from clientscope.gateway.policy.plan import PolicyPlan
-from clientscope.gateway.quota import PushRate
 
 log = logging.getLogger(__name__)
 
@@ -58,22 +57,3 @@ def changes(present: GatewaySettings, again: GatewaySettings) -> Changes:
     applied = [name for name in changed if name in LIMITS]
     fixed = [name for name in changed if name not in LIMITS and name not in _BY_OTHERS]
     return Changes(present.model_copy(update={name: getattr(again, name) for name in applied}), applied, fixed)
-
-
-class Quotas(TypedDict):
-    """`PushQuota`'s rates."""
-
-    per_client: PushRate
-    in_all: PushRate
-    per_principal: PushRate
-    per_address: PushRate
-
-
-def quotas(settings: GatewaySettings) -> Quotas:
-    """`PushQuota`'s arguments."""
-    return {
-        "per_client": PushRate(settings.push_rate_per_client, settings.push_burst_per_client),
-        "in_all": PushRate(settings.push_rate, settings.push_burst),
-        "per_principal": PushRate(settings.push_rate_per_principal, settings.push_burst_per_principal),
-        "per_address": PushRate(settings.push_rate_per_address, settings.push_burst_per_address),
-    }

@@ -11,10 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from clientscope.errors import RecordError
-from clientscope.gateway.policy.runner import client_of
-from clientscope.gateway.quota import PushQuota, PushRate
+from clientscope.gateway.quota import PushQuota, PushRate, Rates
 from clientscope.gateway.registry import ConnectionRegistry
-from clientscope.model.principals import authenticated
 from clientscope.model.telemetry import unpack
 from clientscope.policy.interface import RequestContext
 from clientscope.policy.publishing import recorded_client
@@ -26,12 +24,13 @@ if TYPE_CHECKING:
     from clientscope.session.state import MetricsPushed
 
 
-_PER_CLIENT = PushRate(1.0, 10)
 _PER_TENANT = PushRate(250.0, 1_000)
 """Of one principal, and of one address: 15,000 clients that push once a minute. One of Java's takes the event loop 0.15 ms, or 1.5 ms
 if its shape is new.
 """
-_IN_ALL = PushRate(500.0, 2_000)
+_RATES: Rates = {
+    "quota_all": PushRate(500.0, 2_000), "quota_address": _PER_TENANT, "quota_principal": _PER_TENANT, "quota": PushRate(1.0, 10),
+}  # fmt: skip
 
 Publish = Callable[[str, bytes], bool]
 """``publish(key, value)``: whether there was room; it never blocks."""
@@ -45,7 +44,7 @@ class TelemetryRecords:
         self._publish = publish
         self._count = count
         self._shapes = PushShapes(count)
-        self._quota = PushQuota(_PER_CLIENT, _IN_ALL, per_principal=_PER_TENANT, per_address=_PER_TENANT)
+        self._quota = PushQuota(_RATES)
 
     def take(self, connection_id: int, pushed: MetricsPushed, now_s: float, with_settings: bool = False) -> RequestFields | None:
         """Records what a client has pushed, or counts why it isn't recorded.
@@ -57,8 +56,7 @@ class TelemetryRecords:
         if context is None:
             self._count("telemetry_dropped", "busy")
             return None
-        principal = authenticated(context.principal)
-        if self._quota.take(client_of(context), now_s, principal=principal, address=context.client_address):
+        if self._quota.take(context, now_s):
             self._count("telemetry_dropped", self._quota.refused_by)
             return None
         try:

@@ -24,19 +24,13 @@ from clientscope.gateway.channel import Channel
 from clientscope.gateway.policy.metrics import PolicyMetrics
 from clientscope.gateway.policy.plan import PolicyPlan
 from clientscope.gateway.policy.process import Close, Configured, Done, PolicyPush, Publish, Reconfigure, Started
+from clientscope.gateway.quota import client_of
 from clientscope.gateway.template import Template
 from clientscope.policy.interface import ClientConfigData, RequestContext
 from clientscope.session.state import PushAnswer
 from clientscope.wire.codes import INVALID_CONFIG, NONE, THROTTLING_QUOTA_EXCEEDED
 
 MOST_CLIENTS = 10_000
-
-
-def client_of(context: RequestContext) -> Hashable:
-    """The client that a push is counted for: the principal's client instance, or, without an id, its principal, client.id and address."""
-    if context.client_instance_id is not None:
-        return context.client_key
-    return context.principal, context.client_id, context.client_address
 
 
 class PolicyGuard:

@@ -42,9 +42,8 @@ class Observed:
         self.published: list[tuple[str, Push]] = []
         self.room = True
         self.has_rack = False
-        self.clients = ObservedClients(
-            self.registry, PushQuota(rate, in_all), self._publish, self._count, lambda: self.has_rack, lambda: 1_234
-        )
+        quota = PushQuota({"quota_all": in_all, "quota_address": MANY, "quota_principal": MANY, "quota": rate})
+        self.clients = ObservedClients(self.registry, quota, self._publish, self._count, lambda: self.has_rack, lambda: 1_234)
         self.now_s = 0.0
         self.turns = 0
 

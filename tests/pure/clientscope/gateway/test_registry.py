@@ -176,16 +176,6 @@ def test_client_id_address_and_principal_together() -> None:
     assert clients.infer("10.0.0.2", SILENT) is None
 
 
-def test_the_longest_ago_is_forgotten() -> None:
-    clients = known.KnownClients()
-    for number in range(10_001):
-        clients.said(f"address-{number}", SAID)
-        clients.said("address-0", SAID)
-    assert clients.infer("address-0", SILENT) is not None
-    assert clients.infer("address-1", SILENT) is None
-    assert clients.infer("address-2", SILENT) is not None
-
-
 def test_an_inferred_name_enters_no_gauge() -> None:
     registry = ConnectionRegistry(GatewayPlace("cluster", 1, "gateway", 0, "CLIENT"))
     registry.opened(0, "10.0.0.1", 0)

@@ -13,7 +13,7 @@ from record_bytes import connection_record
 from request_contexts import CONTEXT, INSTANCE
 
 from clientscope.gateway.place import GatewayPlace
-from clientscope.gateway.policy.runner import client_of
+from clientscope.gateway.quota import client_of
 from clientscope.gateway.registry import ConnectionRegistry
 from clientscope.model.client_key import client_key, instance_of, is_anonymous, tenant_of
 from clientscope.model.codec import decode

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from telemetry_frames import ID
 
 from clientscope.commands.gateway import GatewaySettings
-from clientscope.session import telemetry as module
 from clientscope.session.state import Identity
 from clientscope.session.telemetry import MAX_BYTES, NOTHING_ASKED, Subscription, Telemetry, TelemetryPlan, survives
 from clientscope.wire.codes import (
@@ -137,13 +136,3 @@ def test_the_settings_make_a_plan() -> None:
     assert subscription("*") == subscription("a., *") == Subscription(("*",), 5_000)
     assert subscription(" a.,b. ,") == Subscription(("a.", "b."), 5_000)
     assert subscription("").prefixes == ()
-
-
-def test_instances_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MOST_INSTANCES", 3)
-    telemetry = Telemetry(TelemetryPlan(ALL))
-    for number in range(2, 12):
-        telemetry.subscribe(uuid.UUID(int=number), WHO)
-    assert len(telemetry._instances) == 3
-    assert telemetry.subscribe(uuid.UUID(int=11), WHO)[1] is None
-    assert telemetry.subscribe(uuid.UUID(int=2), WHO)[1] == ALL, "it was forgotten"

@@ -26,7 +26,7 @@ from spawned_template import SpawnedTemplate
 from clientscope.gateway.policy import runner
 from clientscope.gateway.policy.metrics import PolicyMetrics
 from clientscope.gateway.policy.plan import PolicyPlan
-from clientscope.gateway.policy.runner import MOST_CLIENTS, WAITING_PUSHES, PolicyGuard, PolicyRunner
+from clientscope.gateway.policy.runner import WAITING_PUSHES, PolicyGuard, PolicyRunner
 from clientscope.policy.interface import ClientConfig, ClientConfigData, RequestContext
 from clientscope.session.state import PushAnswer
 from clientscope.wire.codes import INVALID_CONFIG, NONE, THROTTLING_QUOTA_EXCEEDED
@@ -335,12 +335,3 @@ def test_after_a_bypass_one_failure_opens_it_again_and_one_success_closes_it() -
 def test_a_process_that_dies_by_itself_again_and_again_opens_it_too() -> None:
     guard = PolicyGuard(failures=3)
     assert [guard.failed(None, float(second)) for second in range(3)] == [False, False, True]
-
-
-def test_no_more_clients_are_remembered_than_may_be() -> None:
-    guard = PolicyGuard(penalty_s=30)
-    for number in range(MOST_CLIENTS + 5):
-        guard.failed(number, 0.0)
-        guard.succeeded()
-    assert guard.wait_s(0, 1.0) == 0.0
-    assert guard.wait_s(MOST_CLIENTS, 1.0) == 29.0
