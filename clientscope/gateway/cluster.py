@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
 from contextlib import closing, suppress
 from dataclasses import replace
 
@@ -29,7 +28,7 @@ from clientscope.gateway.channel import Tasks
 from clientscope.gateway.common import Common
 from clientscope.gateway.gateway import Gateway
 from clientscope.gateway.place import GatewayPlace, next_epoch
-from clientscope.gateway.reconfiguring import changes, read_again
+from clientscope.gateway.reconfiguring import changes
 from clientscope.gateway.template import Template
 from clientscope.gateway.worker.messages import BrokerFound, OpenPorts
 from clientscope.gateway.worker.pool import listen
@@ -174,13 +173,11 @@ class ClusterGateway:
         self._draining = True
         await asyncio.gather(*(gateway.drain(stopping_again) for gateway in self._gateways.values()))
 
-    def hang_up(self, again: Callable[[], GatewaySettings]) -> None:
-        """SIGHUP."""
-        self._tasks.run(self._reconfigure(again))
+    def take(self, settings: GatewaySettings) -> None:
+        """Applies what may change while it runs, and names what needs a restart."""
+        self._tasks.run(self._reconfigure(settings))
 
-    async def _reconfigure(self, again: Callable[[], GatewaySettings]) -> None:
-        if (settings := read_again(again)) is None:
-            return
+    async def _reconfigure(self, settings: GatewaySettings) -> None:
         async with self._changing:
             fixed = changes(self._settings, settings).fixed
             if fixed:
@@ -188,9 +185,6 @@ class ClusterGateway:
             self._settings = settings.model_copy(update={name: getattr(self._settings, name) for name in fixed})
             for broker_id, gateway in self._gateways.items():
                 gateway.take(self._settings_of(broker_id))
-        if (names := await self._common.reconfigure(settings)) is not None:
-            for gateway in self._gateways.values():
-                gateway.registry.names = names
 
     def goodbye(self) -> None:
         """Says that there will be no further heartbeat."""

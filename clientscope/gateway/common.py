@@ -37,7 +37,7 @@ class Common:
     """Parts that outlive each gateway.
 
     Attributes:
-        names: judges what clients call themselves; replaced with the digest key.
+        names: judges what clients call themselves; the digest key in it is replaced.
         policy: None if PushConfig isn't advertised; then no push comes.
         telemetry: publishes clients' own metrics; None where none are recorded.
         request_log: None where none is asked for.
@@ -73,7 +73,7 @@ class Common:
             common.policy = PolicyRunner(PolicyPlan.of(settings), template, publish, metrics.count, shown)
         if settings.client_telemetry:
             common.telemetry = Publisher(KafkaAccess.of(settings), metrics.count, settings.publish_queue_records // 2, BATCHED)
-        common.request_log = RequestLog.of(settings, place, metrics.count, lambda: common.names)
+        common.request_log = RequestLog.of(settings, place, metrics.count, common.names)
         return common
 
     async def judge(self, push: Pushed, context: RequestContext | None) -> PushAnswer | None:
@@ -91,18 +91,16 @@ class Common:
         if self.policy is not None:
             self.policy.deadline_s = settings.policy_deadline_ms / 1000
 
-    async def reconfigure(self, settings: GatewaySettings) -> ClientNames | None:
-        """Gives the policy its settings again, and reads the digest key again; None, with an error in the log, where one can't be used."""
+    async def reconfigure(self, settings: GatewaySettings) -> None:
+        """Gives the policy its settings again, and reads the digest key again; where one can't be used, the log says so."""
         if self.policy is not None:
             if not await self.policy.reconfigure(PolicyPlan.of(settings).configs):
-                return None
+                return
             log.warning("the policy has taken its settings again")
         try:
-            self.names = ClientNames.of(settings.digest_key_file)
+            self.names.key = ClientNames.of(settings.digest_key_file).key
         except SettingsError as error:
             log.error("the digest key stays as it was: %s", error)
-            return None
-        return self.names
 
     def last_records(self) -> int:
         """Waits for what both publishers have on its way, as `Publisher.close` does; returns how many records were lost."""

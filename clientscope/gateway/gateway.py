@@ -25,7 +25,7 @@ from clientscope.gateway.observed_clients import ObservedClients
 from clientscope.gateway.place import GatewayPlace
 from clientscope.gateway.publisher import Publisher
 from clientscope.gateway.quota import PushQuota, rates
-from clientscope.gateway.reconfiguring import changes, read_again
+from clientscope.gateway.reconfiguring import changes
 from clientscope.gateway.registry import ConnectionRegistry
 from clientscope.gateway.telemetry import TelemetryRecords
 from clientscope.gateway.template import Template
@@ -291,20 +291,8 @@ class Gateway:
         publisher = self._common.telemetry
         return publisher is not None and publisher.room > 0 and _taken(publisher, TELEMETRY, key, value)
 
-    def hang_up(self, again: Callable[[], GatewaySettings]) -> None:
-        """SIGHUP."""
-        self._tasks.run(self._reconfigure(again))
-
-    async def _reconfigure(self, again: Callable[[], GatewaySettings]) -> None:
-        """Applies what may change while it runs, and names what needs a restart; whatever is wrong with the settings, the old ones stay."""
-        if (settings := read_again(again)) is None:
-            return
-        self.take(settings)
-        if (names := await self._common.reconfigure(settings)) is not None:
-            self.registry.names = names
-
     def take(self, settings: GatewaySettings) -> None:
-        """Applies what may change while it runs."""
+        """Applies what may change while it runs, and names what needs a restart."""
         self._settings, applied, fixed = changes(self._settings, settings)
         if applied:
             self._common.change(self._settings)
@@ -317,11 +305,10 @@ class Gateway:
 
     def _reload_tls(self, settings: GatewaySettings) -> None:
         """For new connections; established ones keep what they have."""
-        ends_here, upstream = tls.used(self._settings)
-        if not (ends_here or upstream):
+        if not any(tls.used(self._settings)):
             return
         try:
-            tls.reload(settings, ends_here, upstream)
+            tls.reload(self._settings, settings)
         except SettingsError as error:
             log.error("the certificates stay as they were: %s", error)
         else:

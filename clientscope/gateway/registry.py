@@ -139,7 +139,7 @@ class ConnectionRegistry:
     Args:
         most_series: (name, version) pairs counted by themselves; a further one counts as (other, other).
         most_bytes: what they may take, by ``model.series.series_bytes``; whichever bound comes first.
-        names: judges what clients call themselves; another one takes its place with another digest key.
+        names: judges what clients call themselves.
         hidden: called with the field of each name that was redacted.
     """
 

@@ -45,7 +45,7 @@ class RequestLog:
         target: a file's path, or ``-`` for standard output.
         max_bytes: of a file, before the next one begins; five older ones are kept.
         count: called once for each dropped line, with ``request_log_dropped`` and its reason.
-        names: judges what clients call themselves, as it is by then.
+        names: judges what clients call themselves.
 
     Raises:
         EnvironmentProblem: the file can't be written.
@@ -57,8 +57,8 @@ class RequestLog:
         max_bytes: int,
         place: GatewayPlace,
         count: Callable[[str, str], None],
+        names: ClientNames,
         stdout: TextIO | None = None,
-        names: Callable[[], ClientNames] = ClientNames,
     ) -> None:
         self._place = place
         self._names = names
@@ -76,16 +76,14 @@ class RequestLog:
         self._listener.start()
 
     @staticmethod
-    def of(
-        settings: GatewaySettings, place: GatewayPlace, count: Callable[[str, str], None], names: Callable[[], ClientNames]
-    ) -> RequestLog | None:
+    def of(settings: GatewaySettings, place: GatewayPlace, count: Callable[[str, str], None], names: ClientNames) -> RequestLog | None:
         """The log that the settings ask for; None if they don't."""
         if not settings.request_log:
             return None
         if place.tls:
             log.warning("request-log: listener %s speaks TLS, which passes untouched: there is nothing to log", place.listener_name)
             return None
-        return RequestLog(settings.request_log, settings.request_log_max_bytes, place, count, names=names)
+        return RequestLog(settings.request_log, settings.request_log_max_bytes, place, count, names)
 
     def write(self, request: Logged) -> None:
         """Takes a line; returns at once, from any thread."""
@@ -102,10 +100,10 @@ class RequestLog:
 
     def _text(self, line: Logged) -> str:
         _, key, version, correlation_id = REQUEST_HEAD.unpack_from(line.head)
-        who, names = line.identity, self._names()
+        who = line.identity
 
         def shown(field: str, name: str | None) -> str | None:
-            return (named := names(field, name)) and named[:_LONGEST_TEXT]
+            return (named := self._names(field, name)) and named[:_LONGEST_TEXT]
 
         # json escapes whatever a client chose: control characters, line ends and all that isn't ASCII.
         return json.dumps(

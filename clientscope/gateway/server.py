@@ -19,12 +19,14 @@ from clientscope.api.gateway import GATEWAY_CONNECTIONS
 from clientscope.config import GatewaySettings
 from clientscope.digest import DigestKey
 from clientscope.gateway import tls
+from clientscope.gateway.channel import Tasks
 from clientscope.gateway.cluster import ClusterGateway, find_cluster_place
 from clientscope.gateway.common import Common
 from clientscope.gateway.gateway import Gateway
 from clientscope.gateway.metrics import GatewayMetrics
 from clientscope.gateway.place import GatewayPlace, find_place
 from clientscope.gateway.publisher import Publisher
+from clientscope.gateway.reconfiguring import read_again
 from clientscope.gateway.template import Template
 from clientscope.gateway.upstream_cluster import require_same_cluster
 from clientscope.gateway.worker import memory
@@ -97,9 +99,17 @@ async def _serve(settings: GatewaySettings, place: GatewayPlace, template: Templ
     def stop() -> None:
         (stopping_again if stopping.is_set() else stopping).set()
 
+    tasks = Tasks()
+
+    def hang_up() -> None:
+        """Whatever is wrong with the settings, the old ones stay."""
+        if (settings := read_again(again)) is not None:
+            gateway.take(settings)
+            tasks.run(common.reconfigure(settings))
+
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop)
-    loop.add_signal_handler(signal.SIGHUP, gateway.hang_up, again)
+    loop.add_signal_handler(signal.SIGHUP, hang_up)
     for number, on in ((signal.SIGUSR1, True), (signal.SIGUSR2, False)):
         loop.add_signal_handler(number, gateway.bypass, on)
     if common.policy is not None:

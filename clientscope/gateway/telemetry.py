@@ -82,7 +82,7 @@ class TelemetryRecords:
         """
         names, push = self._registry.names, pushed.push
         unpacked = unpack(push.compression, push.metrics)
-        depends_on = (context, names, push.instance_id, pushed.copied)
+        depends_on = (context, names.key, push.instance_id, pushed.copied)
         if not push.terminating:
             value = self._shapes.record(connection_id, depends_on, unpacked, with_settings)
             if value is not None:

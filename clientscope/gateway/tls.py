@@ -161,15 +161,11 @@ class TlsPlan:
 
     Attributes:
         clients: the security protocol that clients speak to the gateway, by Kafka's name.
-        ends_here: whether clients' TLS ends at the gateway.
-        upstream: whether the gateway speaks TLS to the broker.
         passes: whether TLS passes untouched.
         warnings: what the operator should know at the start; each a sentence.
     """
 
     clients: str
-    ends_here: bool = False
-    upstream: bool = False
     passes: bool = False
     warnings: tuple[str, ...] = ()
 
@@ -220,8 +216,8 @@ def plan(settings: GatewaySettings, listener: str, client_auth: ClientAuth = Cli
     """
     check_settings(settings)
     sasl = "SASL_" if listener.startswith("SASL_") else ""
-    broker_tls, ends_here = listener.endswith("SSL"), settings.ssl_certificate_location is not None
-    upstream = settings.upstream_ssl_ca_location is not None
+    broker_tls = listener.endswith("SSL")
+    ends_here, upstream = used(settings)
     if upstream and not broker_tls:
         raise SettingsError(
             f"upstream_ssl_ca_location is set, but the broker's listener speaks {listener}",
@@ -239,17 +235,13 @@ def plan(settings: GatewaySettings, listener: str, client_auth: ClientAuth = Cli
             "the broker's listener requires a client certificate (ssl.client.auth=required), and the gateway has none",
             "set upstream_ssl_certificate_location and upstream_ssl_key_location, or let TLS pass untouched",
         )
-    return TlsPlan(
-        clients=sasl + ("SSL" if ends_here else "PLAINTEXT"),
-        ends_here=ends_here,
-        upstream=upstream,
-        warnings=tuple(_warnings(settings, listener, client_auth)),
-    )
+    return TlsPlan(sasl + ("SSL" if ends_here else "PLAINTEXT"), warnings=tuple(_warnings(settings, listener, client_auth)))
 
 
 def _warnings(settings: GatewaySettings, listener: str, client_auth: ClientAuth) -> list[str]:
     warnings = []
-    by_sasl, ends_here = listener.startswith("SASL_"), settings.ssl_certificate_location is not None
+    by_sasl = listener.startswith("SASL_")
+    ends_here, upstream = used(settings)
     seen_as = "the gateway's own certificate" if settings.upstream_ssl_certificate_location else "User:ANONYMOUS"
     if not by_sasl and settings.ssl_ca_location:
         warnings.append(
@@ -261,7 +253,7 @@ def _warnings(settings: GatewaySettings, listener: str, client_auth: ClientAuth)
             f"the broker asks for certificates, but behind the gateway it sees {seen_as} for every client:"
             " its ACLs and quotas can't distinguish clients; if they must, let TLS pass untouched"
         )
-    if by_sasl and not ends_here and settings.upstream_ssl_ca_location:
+    if by_sasl and not ends_here and upstream:
         warnings.append("clients send their credentials to the gateway in plain text, although the broker's listener speaks TLS")
     return warnings
 
@@ -291,13 +283,12 @@ def load(settings: GatewaySettings) -> TlsContexts:
     return TlsContexts(server, upstream)
 
 
-def reload(settings: GatewaySettings, ends_here: bool, upstream: bool) -> TlsContexts:
-    """Reads all again for a gateway that runs, which can take other files but not change what is TLS where.
+def reload(present: GatewaySettings, again: GatewaySettings) -> None:
+    """Checks that a gateway that runs can take what was read again: other files, but not another use of TLS.
 
     Raises:
-        SettingsError: one can't be used, or what was TLS would be so no more, or the other way round.
+        SettingsError: a file can't be used, or what was TLS would be so no more, or the other way round.
     """
-    contexts = load(settings)
-    if (contexts.server is not None, contexts.upstream is not None) != (ends_here, upstream):
+    load(again)
+    if used(again) != used(present):
         raise SettingsError("what is TLS and what is plain text can't change while the gateway runs", "start it again")
-    return contexts

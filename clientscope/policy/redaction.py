@@ -32,7 +32,7 @@ class ClientNames:
     """What clients call themselves, as it may be written down: one place for all that leaves the gateway. From any thread.
 
     Attributes:
-        key: the installation's key of digests; None without one.
+        key: the installation's key of digests, which may be replaced; None without one.
     """
 
     def __init__(self, key: DigestKey | None = None) -> None:

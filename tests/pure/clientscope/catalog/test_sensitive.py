@@ -280,7 +280,7 @@ def test_nothing_that_leaves_the_gateway_has_a_clients_secret_name(secret: str) 
     metrics = GatewayMetrics()
     registry = ConnectionRegistry(PLACE, names=ClientNames(KEY), hidden=lambda field: metrics.count("names_redacted", field))
     records, lines = [], io.StringIO()
-    with closing(RequestLog("-", 1_000, PLACE, lambda what, reason: None, stdout=lines, names=lambda: ClientNames(KEY))) as log:
+    with closing(RequestLog("-", 1_000, PLACE, lambda what, reason: None, ClientNames(KEY), lines)) as log:
         for number, identity in enumerate(identities(secret)):
             records.append(registry.opened(number, "10.0.0.1", 1))
             records.append(registry.identified(number, identity, 2))

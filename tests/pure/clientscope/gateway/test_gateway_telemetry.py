@@ -19,7 +19,6 @@ from clientscope.gateway.registry import ConnectionRegistry
 from clientscope.gateway.telemetry import PushShapes, TelemetryRecords
 from clientscope.model.telemetry import BUFFER_MEMORY, TERMINATING
 from clientscope.policy.push_shape import PushShape
-from clientscope.policy.redaction import ClientNames
 from clientscope.session.state import Identity, MetricsPushed, RequestFields
 from clientscope.wire.telemetry import GZIP, SNAPPY, UNCOMPRESSED, PushedMetrics
 
@@ -129,7 +128,7 @@ def test_another_digest_key_replaces_names_that_are_known() -> None:
     shown = []
     for number in range(6):
         if number == 3:
-            recorded.registry.names = ClientNames(DigestKey(b"k" * 32))
+            recorded.registry.names.key = DigestKey(b"k" * 32)
         recorded.take(again, now_s=number * 60.0)
         attributes = recorded.published[-1][1].resource_metrics[0].resource.attributes
         shown += [each.value.string_value for each in attributes if each.key == "group_id"]

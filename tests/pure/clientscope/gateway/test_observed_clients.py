@@ -20,7 +20,6 @@ from clientscope.model.enums import Origin
 from clientscope.model.finding import Finding
 from clientscope.model.push import Push
 from clientscope.model.setting import Redaction
-from clientscope.policy.redaction import ClientNames
 from clientscope.session.state import Identity, RequestFields
 from sinks.alerts.message import Texts
 
@@ -300,7 +299,7 @@ def leak_of(record: bytes) -> Finding:
 @pytest.mark.parametrize("requests", [(), (PRODUCED,), (JOINED, FETCHED)])
 def test_alerts_to_a_credential_in_a_name(observed: Observed, key: str, identity: Identity, requests: tuple[RequestFields, ...]) -> None:
     """Of a client that pushes nothing: from its connection to the finding and the alert, which never show it."""
-    observed.registry.names = ClientNames(KEY)
+    observed.registry.names.key = KEY
     observed.registry.opened(1, "10.0.0.1", 1)
     observed.rename(1, identity)
     for request in requests:

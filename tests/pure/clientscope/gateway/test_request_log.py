@@ -22,6 +22,7 @@ from clientscope.gateway.place import GatewayPlace
 from clientscope.gateway.request_log import QUEUE_LINES, RequestLog
 from clientscope.gateway.worker.messages import Logged
 from clientscope.gateway.worker.observed import MOST_UNANSWERED, Observed, RequestFilter
+from clientscope.policy.redaction import ClientNames
 from clientscope.session.session import Session
 from clientscope.session.state import Identity
 
@@ -147,7 +148,7 @@ def test_filters_by_address() -> None:
 
 def logged(target: Any, **arguments: Any) -> tuple[RequestLog, list[tuple[str, str]]]:
     counted: list[tuple[str, str]] = []
-    return RequestLog(target, 1_000_000, PLACE, lambda what, reason: counted.append((what, reason)), **arguments), counted
+    return RequestLog(target, 1_000_000, PLACE, lambda what, reason: counted.append((what, reason)), ClientNames(), **arguments), counted
 
 
 def test_a_line_is_kafkas_and_hostile_names_stay_in_it(tmp_path: Path) -> None:
@@ -175,7 +176,7 @@ def test_a_line_is_kafkas_and_hostile_names_stay_in_it(tmp_path: Path) -> None:
 
 
 def test_files_rotate_and_five_older_ones_stay(tmp_path: Path) -> None:
-    log = RequestLog(str(tmp_path / "requests.log"), 2000, PLACE, lambda what, reason: None)
+    log = RequestLog(str(tmp_path / "requests.log"), 2000, PLACE, lambda what, reason: None, ClientNames())
     for number in range(200):
         log.write(Logged("c", 5.0, request_frame(3, 12, number), Identity("x"), 1.0))
     log.close()
