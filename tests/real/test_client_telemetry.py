@@ -37,14 +37,12 @@ from patience import LIMIT_S, eventually, until
 from programs import ran
 from stream_job import StreamJob
 
-from clientscope.client.raw import RawClient
 from clientscope.clock import now_ms
 from clientscope.local.process import free_port
 from clientscope.model.enums import Kind
 from clientscope.model.telemetry import TERMINATING
 from clientscope.model.topics import TELEMETRY
 from clientscope.session.telemetry import survives
-from clientscope.wire.messages import ApiVersionsRequest
 from clientscope.wire.telemetry import ZSTD
 
 CLIENTS_OWN = {"client_closed", "client_reset"}
@@ -116,25 +114,6 @@ def test_a_client_does_the_same_work_whether_it_is_asked_or_not(spare: Any, gate
     until(lambda: ends(spare, gateway, client_id))
     assert ends(spare, gateway, client_id) <= CLIENTS_OWN
     assert counts(gateway, "telemetry_dropped") == {}
-
-
-def api_versions(address: str, software: tuple[str, str], version: int) -> bytes:
-    with RawClient.connect(address, "asker") as client:
-        client.send(ApiVersionsRequest(version=version, client_software_name=software[0], client_software_version=software[1]))
-        return client.receive_frame()
-
-
-def test_all_others_get_the_same_bytes_as_without_it(spare: Any, gateway: Any, tmp_path: Path) -> None:
-    with spare.gateway(tmp_path) as without:
-        for software in (("librdkafka", "2.5.0"), ("apache-kafka-java", "3.7.1"), ("kgo", "1.20.0"), ("aiokafka", "0.14.0")):
-            for version in range(5):
-
-                def alike(software: tuple[str, str] = software, version: int = version) -> bool:
-                    return api_versions(gateway.address, software, version) == api_versions(without.address, software, version)
-
-                until(alike, why="once more where the epoch of the cluster's features has changed in between")
-        java = ("apache-kafka-java", "4.4.0")
-        assert len(api_versions(gateway.address, java, 4)) == len(api_versions(without.address, java, 4)) + 2 * 7
 
 
 def test_a_client_that_stays_pushes_at_the_interval_and_what_is_asked_changes_while_it_runs(

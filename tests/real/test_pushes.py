@@ -15,20 +15,14 @@ from typing import Any
 
 from conftest import RunningBroker, RunningGateway
 from forked import clientscope
-from frame_bytes import head
 from observe import configurations, connection_records, counts, listed
 from patience import until
 
 from clientscope.catalog.configs import DEFAULT_KEYS, ClientType, Type
 from clientscope.client.raw import RawClient
 from clientscope.wire.codes import (
-    CONFIG_TOO_LARGE,
-    INVALID_CONFIG,
-    INVALID_REQUEST,
     NONE,
-    PUSH_CONFIG,
     THROTTLING_QUOTA_EXCEEDED,
-    UNSUPPORTED_VERSION,
 )
 from clientscope.wire.messages import PushConfigRequest, PushConfigResponse
 
@@ -95,11 +89,6 @@ def client(gateway: RunningGateway, stack: ExitStack, name: str) -> RawClient:
     return stack.enter_context(gateway.named(name, instance=uuid.uuid4()))
 
 
-def push_of_bytes(connected: RawClient, body: bytes, version: int = 0) -> int:
-    connected.send_frame(head(PUSH_CONFIG, version, 7) + b"\0" + body)
-    return error_of(connected)
-
-
 def error_of(connected: RawClient) -> int:
     """Of the next answer."""
     return int(PushConfigResponse.decode(connected.receive_frame(), version=0, header=True).error_code)
@@ -107,37 +96,6 @@ def error_of(connected: RawClient) -> int:
 
 def push(connected: RawClient, settings: list[Any]) -> int:
     return int(connected.push_config(settings).error_code)
-
-
-def test_each_outcome_is_counted_by_the_error_that_the_client_was_answered(broker: RunningBroker, tmp_path: Path) -> None:
-    quota = ("--push-burst-per-client", "3", "--push-rate-per-client", "0.001")
-    with broker.gateway(tmp_path, *quota) as gateway, ExitStack() as stack:
-        one, other = client(gateway, stack, "one"), client(gateway, stack, "other")
-        answers = [
-            push(one, FINE),
-            push(one, [("ssl.key.password", "hunter2", Type.PASSWORD, False)]),
-            push(one, FINE),
-            push(one, FINE),  # the fourth within its quota of three
-            push(other, [("client.id", "x" * 11_000, Type.STRING, False)]),
-            push(other, [("client.id", "x" * 30_000, Type.STRING, False)] * 3),  # a frame that is never read
-            push(other, []),
-            push_of_bytes(other, b"\xff\xff\xff\xff\x07junk"),
-            push_of_bytes(other, b"", version=1),
-            push(other, FINE),
-        ]
-        assert answers == [
-            NONE, INVALID_CONFIG, NONE, THROTTLING_QUOTA_EXCEEDED, CONFIG_TOO_LARGE, CONFIG_TOO_LARGE,
-            INVALID_REQUEST, INVALID_REQUEST, UNSUPPORTED_VERSION, NONE,
-        ]  # fmt: skip
-        answered = {
-            "none": 3, "invalid_config": 1, "throttling_quota_exceeded": 1, "config_too_large": 2, "invalid_request": 2,
-            "unsupported_version": 1,
-        }  # fmt: skip
-        until(lambda: counts(gateway, "pushes_answered"), answered)
-        refused = counts(gateway, "pushes_refused")
-        assert (refused.pop("quota"), refused.pop("too_large"), refused.pop("unsupported_version")) == (1, 2, 1)
-        assert sum(refused.values()) == 2, "malformed, each by its own reason"
-        assert counts(gateway, "pushes") == {"accepted": 3, "invalid_config": 1}, "what the policy got is the rest"
 
 
 def test_a_push_that_the_gateway_is_too_busy_for_is_counted_too(broker: RunningBroker, tmp_path: Path) -> None:

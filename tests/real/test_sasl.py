@@ -115,23 +115,6 @@ def test_f12_ten_authentications_on_one_connection(broker: RunningBroker, sasl_g
             push_one(client)
 
 
-@pytest.mark.parametrize("steps", ["none", "names", "wrong_password"])
-def test_f12_a_push_before_authentication_has_succeeded_closes(broker: RunningBroker, sasl_gateway: RunningGateway, steps: str) -> None:
-    client_id = f"early-{steps}"
-    with sasl_gateway.connect(client_id) as client:
-        if steps == "names":
-            assert client.api_versions("early", "1.0").error_code == 0
-        if steps == "wrong_password":
-            assert authenticated(client, "wrong") == 58
-        with pytest.raises(ConnectionError):
-            push_one(client)
-    until(lambda: ("early", "1.0") not in sasl_gateway.connections)
-    assert all(record.principal is None for record in connection_records(broker.internal, client_id=client_id))
-    with sasl_gateway.named(client_id, "late") as client:
-        assert authenticated(client) == 0
-        assert push_one(client) == 0
-
-
 def test_f08_who_does_not_authenticate_in_time_is_closed(broker: RunningBroker, tmp_path: Path) -> None:
     """The broker has answered it, but not accepted it."""
     flags = ("--unauthenticated-timeout-ms", "1000")
