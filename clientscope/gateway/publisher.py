@@ -16,7 +16,7 @@ from kafka.errors import KafkaError, MessageSizeTooLargeError
 
 from clientscope.clock import now_ms
 from clientscope.kafka.access import Kafka
-from clientscope.kafka.writer import Producer, ends_producer, new_producer
+from clientscope.kafka.writer import LastingProducer
 
 log = logging.getLogger(__name__)
 
@@ -65,17 +65,23 @@ class Publisher:
         self, kafka: Kafka, count: Callable[[str, str], None], queue_records: int = 30_000, batched: Mapping[str, int | str] = NOT_BATCHED
     ) -> None:
         self._count = count
-        self._batched = batched
         self._queue: queue.SimpleQueue[_Entry | None] = queue.SimpleQueue()
         self._queue_records = queue_records
         self._outstanding = 0
         self._outstanding_bytes = 0
-        self._failing = self._dead = False
+        self._failing = False
         self.acknowledged_ms: int | None = None
         self._changed = threading.Condition()
         self._hurry = threading.Event()
-        self._kafka = kafka
-        self._producer = self._new_producer()
+        self._producer = LastingProducer(
+            kafka,
+            "clientscope-gateway",
+            retry_backoff_ms=200,
+            delivery_timeout_ms=30_000,
+            request_timeout_ms=10_000,
+            max_block_ms=10_000,
+            **batched,
+        )
         self._thread = threading.Thread(target=self._run, name="publisher", daemon=True)
         self._thread.start()
 
@@ -116,7 +122,7 @@ class Publisher:
         if not lost:
             self._queue.put(None)
             self._hurry.set()
-        self._producer.close(timeout=1 if lost else 5)
+        self._producer.close(1 if lost else 5)
         return lost
 
     def _run(self) -> None:
@@ -135,34 +141,16 @@ class Publisher:
             # One a second tries, until one succeeds: a refusal that comes at once must not become a busy loop.
             time.sleep(_RETRY_PAUSE_S)
         try:
-            if self._dead:
-                self._replace_producer()
-            sent = self._producer.send(entry.topic, key=entry.key.encode(), value=entry.value)
+            sent = self._producer.get().send(entry.topic, key=entry.key.encode(), value=entry.value)
         except (KafkaError, AssertionError, RuntimeError) as error:
             self._again(entry, error)
         else:
             sent.add_both(lambda result: self._settled(entry, result))
 
-    def _new_producer(self) -> Producer:
-        return new_producer(
-            self._kafka,
-            "clientscope-gateway",
-            retry_backoff_ms=200,
-            delivery_timeout_ms=30_000,
-            request_timeout_ms=10_000,
-            max_block_ms=10_000,
-            **self._batched,
-        )
-
-    def _replace_producer(self) -> None:
-        fresh = self._new_producer()
-        dead, self._producer, self._dead = self._producer, fresh, False
-        dead.close(timeout=0)
-
     def _settled(self, entry: _Entry, result: Any) -> None:
         """Called in the producer's thread."""
         if isinstance(result, BaseException):
-            self._dead = self._dead or ends_producer(result)
+            self._producer.failed(result)
             self._again(entry, result)
             return
         if self._failing:
@@ -178,8 +166,7 @@ class Publisher:
         if isinstance(error, MessageSizeTooLargeError):
             self._lose(entry, "too_large")
             return
-        if ends_producer(error):
-            self._dead = True
+        self._producer.failed(error)
         if not self._failing:
             self._failing = True
             log.warning("records for %s are not acknowledged (%s); they are kept and sent again", entry.topic, type(error).__name__)

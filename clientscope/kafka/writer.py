@@ -17,6 +17,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
@@ -58,6 +59,45 @@ def abandon(producer: Producer) -> None:
         producer.close(timeout=0)
 
 
+class LastingProducer:
+    """A producer whose place another one takes once an error has ended it.
+
+    Args:
+        settings: as `new_producer` has them.
+
+    Raises:
+        KafkaError: no broker answers.
+    """
+
+    def __init__(self, kafka: Kafka, client_id: str, **settings: int | str) -> None:
+        self._make = partial(new_producer, kafka, client_id, **settings)
+        self._producer = self._make()
+        self._ended = False
+
+    def get(self) -> Producer:
+        """The producer, or a new one.
+
+        Raises:
+            KafkaError: no broker answers.
+        """
+        if self._ended:
+            fresh = self._make()
+            ended, self._producer, self._ended = self._producer, fresh, False
+            abandon(ended)
+        return self._producer
+
+    def failed(self, error: BaseException) -> None:
+        """It has raised an error, of which it may have ended. From any thread."""
+        self._ended = self._ended or ends_producer(error)
+
+    def close(self, timeout_s: float) -> None:
+        """Ends it; waits for what is on its way."""
+        if self._ended:
+            abandon(self._producer)
+        else:
+            self._producer.close(timeout=timeout_s)
+
+
 def partition_of(key: bytes, partitions: Sequence[int]) -> int:
     """Where producers put the records of a key, as Kafka's default partitioner does.
 
@@ -75,9 +115,8 @@ class TopicWriter:
     """
 
     def __init__(self, kafka: Kafka, topic: str, client_id: str = "clientscope-stream") -> None:
-        self._kafka, self._topic, self._client_id = kafka, topic, client_id
-        self._producer = new_producer(kafka, client_id)
-        self._ended = False
+        self._topic = topic
+        self._producer = LastingProducer(kafka, client_id)
 
     def write(
         self,
@@ -92,7 +131,7 @@ class TopicWriter:
         Raises:
             KafkaError: a record was not acknowledged within half a minute; others may have been.
         """
-        self._write(lambda: [self._send(key, value, headers) for key, value in records.items()])
+        self._write(lambda producer: [self._send(producer, key, value, headers) for key, value in records.items()])
 
     def clear(self, partition: int, keys: Iterable[bytes]) -> None:
         """Clears a partition of keys that have newer records in another one.
@@ -101,33 +140,24 @@ class TopicWriter:
             KafkaError: as `write`.
         """
         marked: Headers = [(MOVED, b"")]
-        self._write(lambda: [self._producer.send(self._topic, key=key, partition=partition, headers=marked) for key in keys])
+        self._write(lambda producer: [producer.send(self._topic, key=key, partition=partition, headers=marked) for key in keys])
 
-    def _write(self, send: Callable[[], list[Any]]) -> None:
-        if self._ended:
-            self._replace_producer()
+    def _write(self, send: Callable[[Producer], list[Any]]) -> None:
+        producer = self._producer.get()
         try:
-            sent = send()
+            sent = send(producer)
             deadline = time.monotonic() + _TIMEOUT_S
-            self._producer.flush(timeout=_TIMEOUT_S)
+            producer.flush(timeout=_TIMEOUT_S)
             for future in sent:
                 future.get(timeout=max(0.0, deadline - time.monotonic()))
         except KafkaError as error:
-            self._ended = ends_producer(error)
+            self._producer.failed(error)
             raise
 
     def close(self) -> None:
         """Ends it; waits for what is on its way."""
-        if self._ended:
-            abandon(self._producer)
-        else:
-            self._producer.close(timeout=_TIMEOUT_S)
+        self._producer.close(_TIMEOUT_S)
 
-    def _send(self, key: str | bytes, value: bytes | None, headers: Mapping[str, Headers]) -> Any:
+    def _send(self, producer: Producer, key: str | bytes, value: bytes | None, headers: Mapping[str, Headers]) -> Any:
         of_key = headers.get(key) if isinstance(key, str) else None
-        return self._producer.send(self._topic, key=key.encode() if isinstance(key, str) else key, value=value, headers=of_key)
-
-    def _replace_producer(self) -> None:
-        fresh = new_producer(self._kafka, self._client_id)
-        ended, self._producer, self._ended = self._producer, fresh, False
-        abandon(ended)
+        return producer.send(self._topic, key=key.encode() if isinstance(key, str) else key, value=value, headers=of_key)

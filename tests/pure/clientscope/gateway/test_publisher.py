@@ -20,6 +20,7 @@ from clientscope.gateway.common import Common
 from clientscope.gateway.metrics import GatewayMetrics
 from clientscope.gateway.place import GatewayPlace
 from clientscope.gateway.publisher import Publisher
+from clientscope.kafka import writer
 from clientscope.model.codec import decode
 from clientscope.model.push import Push
 from clientscope.policy.interface import ClientConfig
@@ -44,7 +45,7 @@ class Unacknowledged:
 def sent(monkeypatch: pytest.MonkeyPatch) -> queue.SimpleQueue[bytes]:
     """What a broker would get, which there is none of."""
     producer = Unacknowledged()
-    monkeypatch.setattr(module, "new_producer", lambda *_, **__: producer)
+    monkeypatch.setattr(writer, "new_producer", lambda *_, **__: producer)
     return producer.sent
 
 
