@@ -95,38 +95,34 @@ def write_push_answer(correlation_id: int, error: int) -> bytes:
 
 def write_subscription(
     correlation_id: int,
-    instance_id: UUID,
-    subscription_id: int,
-    interval_ms: int,
-    prefixes: Sequence[str],
-    max_bytes: int,
-    compressions: Sequence[int] = (GZIP,),
+    error: int,
+    instance_id: UUID = NO_ID,
+    subscription_id: int = 0,
+    interval_ms: int = 0,
+    prefixes: Sequence[str] = (),
+    max_bytes: int = 0,
 ) -> bytes:
-    """An answer to GetTelemetrySubscriptions without an error. Counters are asked for as differences, as Kafka's broker asks.
+    """An answer to GetTelemetrySubscriptions; with an error all else is zero or empty, as Kafka lays it out.
+
+    Without one, GZIP is accepted beside no compression, and counters are asked for as differences, as Kafka's broker asks.
 
     Args:
         prefixes: of the metrics' names; ``*`` alone is all, and none is nothing.
         max_bytes: the longest PushTelemetry.Metrics that is taken, compressed.
-        compressions: accepted ones, beside none.
     """
+    compressions = bytes([GZIP]) if error == NONE else b""
     texts = [prefix.encode() for prefix in prefixes]
     return framed(
-        _ID_AND_ERROR.pack(correlation_id, 0, 0, NONE)
+        _ID_AND_ERROR.pack(correlation_id, 0, 0, error)
         + instance_id.bytes
         + _INT32.pack(subscription_id)
         + write_uvarint(len(compressions) + 1)
-        + bytes(compressions)
-        + _INTERVAL_AND_SIZE.pack(interval_ms, max_bytes, True)
+        + compressions
+        + _INTERVAL_AND_SIZE.pack(interval_ms, max_bytes, error == NONE)
         + write_uvarint(len(texts) + 1)
         + b"".join(write_uvarint(len(text) + 1) + text for text in texts)
         + b"\0"
     )
-
-
-def write_subscription_error(correlation_id: int, error: int) -> bytes:
-    """An answer to GetTelemetrySubscriptions with an error, as Kafka lays it out: all else is zero or empty."""
-    nothing = NO_ID.bytes + _INT32.pack(0) + b"\1" + _INTERVAL_AND_SIZE.pack(0, 0, False) + b"\1"
-    return framed(_ID_AND_ERROR.pack(correlation_id, 0, 0, error) + nothing + b"\0")
 
 
 def _body(frame: bytes) -> Cursor:

@@ -21,7 +21,7 @@ from clientscope.session.telemetry import MAX_BYTES, Telemetry
 from clientscope.wire.codes import GET_TELEMETRY_SUBSCRIPTIONS, INVALID_REQUEST, NONE, TELEMETRY_ERROR_NAMES, THROTTLING_QUOTA_EXCEEDED
 from clientscope.wire.cursor import Cursor
 from clientscope.wire.frames import REQUEST_HEAD, RESPONSE_HEAD, Treatment
-from clientscope.wire.telemetry import read_subscriptions_request, write_subscription, write_subscription_error
+from clientscope.wire.telemetry import read_subscriptions_request, write_subscription
 
 
 def wants(state: SessionState, head: bytes) -> Treatment:
@@ -57,23 +57,20 @@ def response(state: SessionState, asked: bytes | None, frame: bytes) -> list[Com
 
 def _answered(state: SessionState, telemetry: Telemetry, frame: bytes) -> list[Command]:
     correlation_id = REQUEST_HEAD.unpack_from(frame)[3]
-    named: list[Command] = []
-    error = NONE
+    error, named = NONE, list[Command]()
     try:
-        instance_id, subscription = telemetry.subscribe(read_subscriptions_request(frame), state.identity)
+        instance_id, asked = telemetry.subscribe(read_subscriptions_request(frame), state.identity)
     except WireError:
         error = INVALID_REQUEST
     else:
-        if subscription is None:
+        if asked is None:
             error = THROTTLING_QUOTA_EXCEEDED
         else:
             named = state.is_of_instance(instance_id)
-            subscription_id = subscription.id_of(instance_id)
-            answer = write_subscription(
-                correlation_id, instance_id, subscription_id, subscription.interval_ms, subscription.prefixes, MAX_BYTES
-            )
+            own_id = asked.id_of(instance_id)
+            answer = write_subscription(correlation_id, NONE, instance_id, own_id, asked.interval_ms, asked.prefixes, MAX_BYTES)
     if error != NONE:
-        answer = write_subscription_error(correlation_id, error)
+        answer = write_subscription(correlation_id, error)
     return [Counted("telemetry_answered", TELEMETRY_ERROR_NAMES[error]), *named, state.carrier(correlation_id, HANDLER, answer)]
 
 
