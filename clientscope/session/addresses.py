@@ -18,7 +18,7 @@ from functools import cache, lru_cache, partial
 
 from clientscope.errors import WireError
 from clientscope.readiness.served import known_versions
-from clientscope.session.handler import READ_LIMIT, Pending
+from clientscope.session.handler import READ_LIMIT
 from clientscope.session.ports import BrokerPorts
 from clientscope.session.state import Counted, Held, OtherCluster, SessionState, ToBroker
 from clientscope.wire import addresses, api_versions, metadata
@@ -134,12 +134,6 @@ class BrokerAddresses:
             raise WireError("unknown_version", f"{key} v{version}")
         return key in READ and version in READ[key]
 
-    def forward(self, state: SessionState, begun: bytes) -> ToBroker:
-        """Sends the beginning of a request on, so that its answer is read."""
-        _, key, version, correlation_id = REQUEST_HEAD.unpack_from(begun)
-        upstream_id = state.unanswered.add(correlation_id, Pending(None, None, AddressedAnswer(self, state, key, version)))
-        return ToBroker(api_versions.with_correlation_id(begun, upstream_id))
-
     def address(self, broker_id: int, host: str, port: int) -> tuple[str, int] | None:
         """What clients are to see of a broker; None where its id has no port."""
         address = self._ports.of(broker_id)
@@ -250,11 +244,13 @@ def is_asked(key: int, version: int) -> bool:
 
 
 def forward(state: SessionState, begun: bytes) -> ToBroker:
-    """Sends the beginning of a Metadata request on, so that its answer is looked at; no later one is."""
-    _, _, version, correlation_id = REQUEST_HEAD.unpack_from(begun)
+    """Sends the beginning of a request on, so that its answer is read as it comes; the cluster's id is looked at in the first alone."""
+    _, key, version, _ = REQUEST_HEAD.unpack_from(begun)
+    if state.addresses is not None:
+        return state.forward(begun, None, None, AddressedAnswer(state.addresses, state, key, version))
     walk = ClusterIdWalk(version, state.cluster_id)
     state.cluster_id = ""
-    return ToBroker(api_versions.with_correlation_id(begun, state.unanswered.add(correlation_id, Pending(None, None, walk))))
+    return state.forward(begun, None, None, walk)
 
 
 class ClusterIdWalk:

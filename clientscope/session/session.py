@@ -289,7 +289,7 @@ class Session:
             yield from self._named_by_header(part.data)
         seen = part.data[:MOST_PEEKED]
         yield from self._look(Peeked(seen, part.last and len(seen) == len(part.data)))
-        yield addresses.forward(state, part.data) if state.addresses is None else state.addresses.forward(state, part.data)
+        yield addresses.forward(state, part.data)
         while state.unanswered.nearly_full:  # with acks=0 nothing may be answered by itself
             if not state.unanswered.full and all(pending.walk for pending in state.unanswered.pending()):
                 yield state.carrier(0, None, None)

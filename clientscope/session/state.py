@@ -257,10 +257,10 @@ class SessionState:
     telemetry: Telemetry | None = None
     telemetry_offered: bool = False
 
-    def forward(self, frame: bytes, handler: Handler[A], asked: A) -> ToBroker:
-        """Sends a request on, under an id of the gateway's; the handler gets its answer, and ``asked`` with it."""
-        correlation_id = REQUEST_HEAD.unpack_from(frame)[3]
-        return ToBroker(api_versions.with_correlation_id(frame, self.unanswered.add(correlation_id, Pending(handler, asked))))
+    def forward(self, frame: bytes, handler: Handler[A] | None, asked: A, walk: Walk | None = None) -> ToBroker:
+        """Sends a request on, under an id of the gateway's; the handler gets its answer, and ``asked`` with it, or else ``walk``."""
+        upstream_id = self.unanswered.add(REQUEST_HEAD.unpack_from(frame)[3], Pending(handler, asked, walk))
+        return ToBroker(api_versions.with_correlation_id(frame, upstream_id))
 
     def carrier(self, correlation_id: int, handler: Handler[A] | None, asked: A) -> ToBroker:
         """Sends a request that leaves the broker's idea of the client as it is; without a handler its answer is dropped."""
