@@ -193,7 +193,7 @@ class Gateway:
 
     # What workers report.
 
-    def reported(self, report: Report, mine: Callable[[int], bool]) -> None:
+    def reported(self, report: Report, mine: range) -> None:
         """Takes a worker's report in; the ids of its connections are ``mine``."""
         for (what, reason), number in report.counts.items():
             self._metrics.count(what, reason, number)
@@ -233,10 +233,10 @@ class Gateway:
             self.problem = other_cluster(self._settings.upstream, other, self._place.cluster_id)
             signal.raise_signal(signal.SIGTERM)
 
-    def lost(self, mine: Callable[[int], bool]) -> None:
+    def lost(self, mine: range) -> None:
         """A worker has ended, and its connections with it."""
         lost_ms = now_ms()
-        for connection_id in [number for number in self.registry.connections if mine(number)]:
+        for connection_id in [number for number in self.registry.connections if number in mine]:
             self._closed(connection_id, "gateway_stopping" if self._draining else "worker_lost", lost_ms)
 
     def _opened(self, connection_id: int, address: str, identity: Identity | None, now_ms: int) -> None:
@@ -262,10 +262,10 @@ class Gateway:
             self._metrics.count("connections_closed", reason)
             self._records.publish(record)
 
-    def _stand(self, connections: list[StandingConnection], mine: Callable[[int], bool], now_ms: int) -> None:
+    def _stand(self, connections: list[StandingConnection], mine: range, now_ms: int) -> None:
         """Makes good what a worker could not report."""
         open_ids = {each.connection_id for each in connections}
-        for connection_id in [number for number in self.registry.connections if mine(number) and number not in open_ids]:
+        for connection_id in [number for number in self.registry.connections if number in mine and number not in open_ids]:
             self._closed(connection_id, "unseen", now_ms)
         for connection_id, address, identity, versions, shown in connections:
             if connection_id not in self.registry.connections:

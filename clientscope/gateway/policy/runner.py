@@ -115,36 +115,6 @@ class WaitingPush:
     records: list[asyncio.Future[None]] = field(default_factory=list)
 
 
-class PushDeadline:
-    """Timer of the push that a worker processes.
-
-    Attributes:
-        seconds: how long one ``process`` may last; what begins later has what it says then.
-
-    Args:
-        late: called when the time is up.
-    """
-
-    def __init__(self, seconds: float, late: Callable[[], None]) -> None:
-        self.seconds = seconds
-        self._late = late
-        self._timer: asyncio.TimerHandle | None = None
-
-    def begin(self) -> None:
-        """Begins the time of a push, and ends that of the one before."""
-        self.cancel()
-        self._timer = asyncio.get_running_loop().call_later(self.seconds, self._extend)
-
-    def _extend(self) -> None:
-        self._timer = asyncio.get_running_loop().call_later(_GRACE_S, self._late)
-
-    def cancel(self) -> None:
-        """Ends the time of a push."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-
-
 class PolicyWorker:
     """The gateway's end of one worker process.
 
@@ -153,7 +123,7 @@ class PolicyWorker:
         reason: why it ends, as counted.
         closing: it gets no further push.
         spared: what it is killed for, where that is no push's fault.
-        deadline: of the push that it processes.
+        deadline_s: how long one ``process`` may last; what begins later has what it says then.
     """
 
     def __init__(self, template: Template, deadline_s: float, publish: PublishToKafka, owner: PolicyRunner) -> None:
@@ -161,7 +131,8 @@ class PolicyWorker:
         self.reason = "policy_crash"
         self.closing = self.ready = False
         self.spared = ""
-        self.deadline = PushDeadline(deadline_s, self._too_late)
+        self.deadline_s = deadline_s
+        self._timer: asyncio.TimerHandle | None = None
         self._template = template
         self._pid = 0
         self._publish = publish
@@ -233,7 +204,6 @@ class PolicyWorker:
         """Lets it finish what it has and close the policy, for two seconds."""
         self.retire()
         await self._until_ended()
-        self.deadline.cancel()
 
     async def _until_ended(self) -> None:
         """Waits for its end; after two seconds, kills it."""
@@ -277,16 +247,23 @@ class PolicyWorker:
     def _lost(self) -> None:
         self._ended.set()
         self._template.kill_policy(self._pid)  # and what it started
-        self.deadline.cancel()
+        self._stop_timer()
         _set(self._answer, Configured(_DIED))
         if self.ready:
             self._owner.ended(self)
 
     def _next(self) -> None:
+        """The time of a push begins, and that of the one before ends."""
+        self._stop_timer()
         if self.at_work:
-            self.deadline.begin()
-        else:
-            self.deadline.cancel()
+            self._timer = asyncio.get_running_loop().call_later(self.deadline_s, self._extend)
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _extend(self) -> None:
+        self._timer = asyncio.get_running_loop().call_later(_GRACE_S, self._too_late)
 
     def _too_late(self) -> None:
         self.reason = "policy_timeout"
@@ -393,7 +370,7 @@ class PolicyRunner:
     def deadline_s(self, seconds: float) -> None:
         self._plan = replace(self._plan, deadline_s=seconds)
         if self._worker is not None:
-            self._worker.deadline.seconds = seconds
+            self._worker.deadline_s = seconds
 
     async def reconfigure(self, configs: Mapping[str, object]) -> bool:
         """Hands new settings to the running policy; whether it took them. If not, it keeps those that it has, and the log says why."""
@@ -452,9 +429,9 @@ class PolicyRunner:
             if waiting.early:
                 self._count("pushes_rejected_late", report.outcome)
         if report.outcome == "invalid_config":
-            _answer(waiting, PushAnswer(INVALID_CONFIG, report.message))
+            _set(waiting.answer, PushAnswer(INVALID_CONFIG, report.message))
         elif report.outcome == "policy_error":
-            _answer(waiting, PushAnswer(_UNKNOWN_SERVER_ERROR, "the policy failed"))
+            _set(waiting.answer, PushAnswer(_UNKNOWN_SERVER_ERROR, "the policy failed"))
         asyncio.gather(*waiting.records, return_exceptions=True).add_done_callback(partial(_acknowledged, waiting))
         if report.worn and not worker.closing:
             self._metrics.restarts.labels("memory").inc()
@@ -516,7 +493,7 @@ class PolicyRunner:
                 self._queue.append(push)
             else:
                 self._count("pushes_refused", "bypassed")
-                _answer(push, _again("the policy fails", self._guard.bypass_s))
+                _set(push.answer, _again("the policy fails", self._guard.bypass_s))
 
     # The queue.
 
@@ -534,7 +511,7 @@ class PolicyRunner:
     def _give_up(self, waiting: WaitingPush, reason: str, throttle_s: float = _THROTTLE_MS / 1000) -> None:
         """Counts a push as lost, unless its client can still be asked to retry or the publisher has its record."""
         if not waiting.answer.done():
-            _answer(waiting, _again("the policy did not finish this push", throttle_s))
+            _set(waiting.answer, _again("the policy did not finish this push", throttle_s))
         elif not waiting.records:
             self._count("lost", reason)
 
@@ -557,15 +534,10 @@ class PolicyRunner:
         return time.monotonic()  # not the loop's own: metrics are read in another thread
 
 
-def _answer(waiting: WaitingPush, answer: PushAnswer) -> None:
-    if not waiting.answer.done():
-        waiting.answer.set_result(answer)
-
-
 def _acknowledged(waiting: WaitingPush, records: asyncio.Future[list[BaseException | None]]) -> None:
     """Success once Kafka has all; if a record was dropped, an answer after which the client retries."""
     lost = any(each is not None for each in records.result())
-    _answer(waiting, _again("the push could not be published") if lost else PushAnswer(NONE))
+    _set(waiting.answer, _again("the push could not be published") if lost else PushAnswer(NONE))
 
 
 def _again(message: str, wait_s: float = _THROTTLE_MS / 1000) -> PushAnswer:

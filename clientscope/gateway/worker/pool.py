@@ -7,7 +7,7 @@ import logging
 import signal
 import socket
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -206,5 +206,5 @@ class Workers:
             signal.raise_signal(signal.SIGTERM)
 
 
-def _ids_of(number: int) -> Callable[[int], bool]:
-    return lambda connection_id: connection_id // _IDS == number
+def _ids_of(number: int) -> range:
+    return range(number * _IDS, (number + 1) * _IDS)
