@@ -50,6 +50,7 @@ class Handshake:
     Attributes:
         outcome: how it ended; None while it hasn't.
         detail: why it ended so, in words; empty where it was pushed.
+        deadline: when it ends without a push at the latest; None before the first attempt.
         not_before: `request` returns nothing earlier than this.
     """
 
@@ -64,9 +65,8 @@ class Handshake:
         self._client_instance_id = client_instance_id or uuid.uuid4()
         self.outcome: PushOutcome | None = None
         self.detail = ""
-        self._done = False
         self._under_way = False
-        self._deadline: float | None = None
+        self.deadline: float | None = None
         self.not_before = 0.0
         self._retries = 0
         self._lost = 0
@@ -79,14 +79,9 @@ class Handshake:
         return self._client_instance_id
 
     @property
-    def deadline(self) -> float | None:
-        """When it ends without a push at the latest; None before the first attempt."""
-        return self._deadline
-
-    @property
     def done(self) -> bool:
         """Whether it has ended, in whichever way, or has nothing to push."""
-        return self._done or not self._entries
+        return self.outcome is not None or not self._entries
 
     def pause(self, retry: int) -> float:
         """How many seconds to wait before another connection is tried; the first is number 0."""
@@ -98,11 +93,11 @@ class Handshake:
 
     def request(self, now: float) -> PushConfigRequest | None:
         """The push, if it is due; the caller must send it and report `answered`, `lost` or `give_up`."""
-        if self._done or self._under_way or not self._entries or now < self.not_before:
+        if self.done or self._under_way or now < self.not_before:
             return None
-        if self._deadline is None:
-            self._deadline = now + self._timeout
-        elif now >= self._deadline:
+        if self.deadline is None:
+            self.deadline = now + self._timeout
+        elif now >= self.deadline:
             self.expire()
             return None
         request = PushConfigRequest(
@@ -127,10 +122,9 @@ class Handshake:
     def answered(self, response: PushConfigResponse, now: float) -> float | None:
         """What came back; how many seconds to wait before asking for `request` again, or None if that is all."""
         self._under_way = False
-        if self._done:
+        if self.done:
             return None
         if response.error_code == NONE:
-            self._done = True
             self.outcome = PushOutcome.PUSHED
             log.info("configuration pushed: %d settings", len(self._entries))
             return None
@@ -141,7 +135,7 @@ class Handshake:
             return None
         delay: float = max(self._backoff.seconds(self._retries), response.throttle_time_ms / 1000)
         self._retries += 1
-        if self._deadline is not None and now + delay >= self._deadline:
+        if self.deadline is not None and now + delay >= self.deadline:
             self.give_up(f"{name}, and the next attempt would come after {self._timeout:g} s")
             return None
         self.not_before = now + delay
@@ -152,7 +146,7 @@ class Handshake:
         """The connection was lost with the push under way; another connection tries again."""
         self._under_way = False
         self._lost += 1
-        if self._lost >= _CONNECTIONS_LOST and not self._done:
+        if self._lost >= _CONNECTIONS_LOST:
             self.give_up(f"{self._lost} connections were lost during it, the last by {error}")
 
     def expire(self, last_error: str = "") -> None:
@@ -162,8 +156,7 @@ class Handshake:
     def give_up(self, why: str, outcome: PushOutcome = PushOutcome.FAILED) -> None:
         """Ends it without a push: once, and for the client instance's life.  What has ended already stays as it is."""
         self._under_way = False
-        if self._done:
+        if self.outcome is not None:
             return
-        self._done = True
         self.outcome, self.detail = outcome, why
         log.warning("configuration not pushed, the client continues without: %s", why)

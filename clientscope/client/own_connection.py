@@ -198,8 +198,7 @@ class _OwnConnectionPush:
                 f"no broker here supports PushConfig: {not_advertised}",
                 "the bootstrap servers must lead to a gateway: clientscope gateway, in front of each broker",
             )
-        if self._handshake.outcome is None:
-            self._handshake.expire(self._last_error)
+        self._handshake.expire(self._last_error)
         if self._handshake.outcome is PushOutcome.REFUSED:
             raise ClientscopeError(f"the push was refused: {self._handshake.detail}", "clientscope push --dry-run shows what is pushed")
         if self._handshake.outcome is PushOutcome.FAILED:
@@ -220,7 +219,7 @@ class _OwnConnectionPush:
         retry = 0
         while True:
             met, advertised = await self._round(manager, deadline)
-            if self._ended.is_done or self._handshake.outcome is not None:
+            if self._ended.is_done or self._handshake.done:
                 return None
             if met and not advertised:
                 detail = f"none of the {met} nodes that answered advertises PushConfig"
@@ -242,7 +241,7 @@ class _OwnConnectionPush:
             asked.add((node.host, node.port))
             reached, advertised = await self._meet(manager, node, deadline)
             met += reached
-            if self._ended.is_done or self._handshake.outcome is not None or advertised:
+            if self._ended.is_done or self._handshake.done or advertised:
                 return met, advertised
             waiting += _shuffled(manager.cluster.brokers())
         return met, False
@@ -264,7 +263,7 @@ class _OwnConnectionPush:
                 self._lost_authenticating += 1
             if is_final(error):
                 self._handshake.give_up(self._last_error)
-            elif self._lost_authenticating >= _LOST_AUTHENTICATING and self._handshake.outcome is None:
+            elif self._lost_authenticating >= _LOST_AUTHENTICATING:
                 why = f"{self._lost_authenticating} connections were lost during authentication, as with wrong credentials, the last by "
                 self._handshake.give_up(why + self._last_error)
             _drop_frames(error)
@@ -341,41 +340,35 @@ class Pushing:
         Raises:
             SettingsError: a setting of ours is invalid.
         """
-        self._handshake, prepared = _prepared(client_type, configs)
-        return prepared
+        ours = {name: configs.get(name, default) for name, default in SETTINGS.items()}
+        if ours["config_push_allowed_keys"] is not None:
+            ours["config_push_allowed_keys"] = split_keys(ours["config_push_allowed_keys"], "config_push_allowed_keys")
+        timeout_ms = milliseconds("default_api_timeout_ms", ours["default_api_timeout_ms"], SETTINGS["default_api_timeout_ms"])
+        backoff_max_ms = milliseconds("retry_backoff_max_ms", ours["retry_backoff_max_ms"], SETTINGS["retry_backoff_max_ms"], least=0)
+        backoff_ms = milliseconds("retry_backoff_ms", configs.get("retry_backoff_ms", 100), 100, least=0)
+        embedded = configs.get("embedded", False)
+        kafkas = {name: value for name, value in configs.items() if name not in SETTINGS and name != "embedded"}
+        if not isinstance(enabled := ours["enable_config_push"], bool):  # a text such as "false" would be true
+            raise SettingsError(
+                f"enable_config_push must be True or False (got {ascii(enabled)[:40]})", "set enable_config_push to one of them"
+            )
+        if not isinstance(embedded, bool | uuid.UUID):
+            raise SettingsError(f"embedded is {embedded!r}", "it is True, False, or the client_instance_id of the application's own client")
+        if not enabled or embedded is True:
+            return kafkas
+        if "kafka_client" in kafkas:
+            log.warning("kafka_client is set, so the configuration is not pushed")
+            return kafkas
+        self._handshake = handshake = Handshake(timeout_ms / 1000, backoff(backoff_ms, backoff_max_ms), embedded or None)
+        if embedded:
+            return {**kafkas, "kafka_client": functools.partial(net_client, handshake)}
+        make = functools.partial(_net_client, handshake, client_type, ours, frozenset(configs))
+        return {**kafkas, "kafka_client": make}
 
     @property
     def client_instance_id(self) -> uuid.UUID | None:
         """What this client says it is, on all its connections; None if it says nothing."""
         return self._handshake.client_instance_id if self._handshake else None
-
-
-def _prepared(client_type: ClientType, configs: Mapping[str, Any]) -> tuple[Handshake | None, dict[str, Any]]:
-    """The handshake of a client to be, if it has one, and what kafka-python is to be given."""
-    ours = {name: configs.get(name, default) for name, default in SETTINGS.items()}
-    if ours["config_push_allowed_keys"] is not None:
-        ours["config_push_allowed_keys"] = split_keys(ours["config_push_allowed_keys"], "config_push_allowed_keys")
-    timeout_ms = milliseconds("default_api_timeout_ms", ours["default_api_timeout_ms"], SETTINGS["default_api_timeout_ms"])
-    backoff_max_ms = milliseconds("retry_backoff_max_ms", ours["retry_backoff_max_ms"], SETTINGS["retry_backoff_max_ms"], least=0)
-    backoff_ms = milliseconds("retry_backoff_ms", configs.get("retry_backoff_ms", 100), 100, least=0)
-    embedded = configs.get("embedded", False)
-    kafkas = {name: value for name, value in configs.items() if name not in SETTINGS and name != "embedded"}
-    if not isinstance(enabled := ours["enable_config_push"], bool):  # a text such as "false" would be true
-        raise SettingsError(
-            f"enable_config_push must be True or False (got {ascii(enabled)[:40]})", "set enable_config_push to one of them"
-        )
-    if not isinstance(embedded, bool | uuid.UUID):
-        raise SettingsError(f"embedded is {embedded!r}", "it is True, False, or the client_instance_id of the application's own client")
-    if not enabled or embedded is True:
-        return None, kafkas
-    if "kafka_client" in kafkas:
-        log.warning("kafka_client is set, so the configuration is not pushed")
-        return None, kafkas
-    handshake = Handshake(timeout_ms / 1000, backoff(backoff_ms, backoff_max_ms), embedded or None)
-    if embedded:
-        return handshake, {**kafkas, "kafka_client": functools.partial(net_client, handshake)}
-    make = functools.partial(_net_client, handshake, client_type, ours, frozenset(configs))
-    return handshake, {**kafkas, "kafka_client": make}
 
 
 def _net_client(
