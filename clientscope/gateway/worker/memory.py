@@ -20,10 +20,8 @@ _CGROUP = Path("/sys/fs/cgroup")
 
 def keep_freed() -> None:
     """Keeps up to 16 MB of freed memory in this process; where malloc isn't glibc's, nothing."""
-    with suppress(AttributeError, OSError):  # musl and macOS have no mallopt
-        libc = ctypes.CDLL(None)
-        libc.mallopt(_M_TRIM_THRESHOLD, _KEPT_BYTES)
-        libc.mallopt(_M_MMAP_THRESHOLD, _MAPPED_FROM_BYTES)
+    _libc("mallopt", _M_TRIM_THRESHOLD, _KEPT_BYTES)
+    _libc("mallopt", _M_MMAP_THRESHOLD, _MAPPED_FROM_BYTES)
 
 
 def one_arena() -> None:
@@ -31,14 +29,17 @@ def one_arena() -> None:
 
     Python's threads allocate one at a time anyway.
     """
-    with suppress(AttributeError, OSError):
-        ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 1)
+    _libc("mallopt", _M_ARENA_MAX, 1)
 
 
 def give_back() -> None:
     """Gives all freed memory back to the kernel, malloc_trim(3): after a peak; it takes a tenth of a second for a gigabyte."""
-    with suppress(AttributeError, OSError):
-        ctypes.CDLL(None).malloc_trim(0)
+    _libc("malloc_trim", 0)
+
+
+def _libc(function: str, *arguments: int) -> None:
+    with suppress(AttributeError, OSError):  # musl and macOS have none of these
+        getattr(ctypes.CDLL(None), function)(*arguments)
 
 
 def default_budget_bytes() -> int:
