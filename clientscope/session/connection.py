@@ -20,7 +20,7 @@ Non-obvious, each the scar of a hang:
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
-from typing import Any, Protocol
+from typing import Any
 
 from clientscope.errors import WireError
 from clientscope.model.requested_versions import pack
@@ -54,22 +54,12 @@ from clientscope.session.events import (
 )  # fmt: skip
 from clientscope.session.opaque import OpaqueSession
 from clientscope.session.requested import NOTHING
-from clientscope.session.session import Observer, Out, Session
+from clientscope.session.session import Log, Out, Session
 from clientscope.session.state import Counted, Held, Identified, Identity, Pushed, Requested, RequestFields, ToBroker, ToClient
 from clientscope.wire.frames import RESPONSE_HEAD, Passed
 
 _QUIET_S = 1.0
 """A draining connection's broker has answered all when it says nothing for so long: a Fetch waits half a second by default."""
-
-
-class Log(Observer, Protocol):
-    """A request log's end of a connection."""
-
-    def received(self, between_requests: bool) -> None:
-        """What has come so far has been looked at."""
-
-    def end(self) -> None:
-        """Nothing more comes."""
 
 
 _CONNECTING = frozenset({"connecting"})

@@ -14,8 +14,8 @@ from clientscope.model.enums import PrincipalSource
 from clientscope.model.requested_versions import pair
 from clientscope.session import addresses
 from clientscope.session.addresses import BrokerAddresses
-from clientscope.session.handler import READ_LIMIT, Pending, if_short
-from clientscope.session.handlers import HANDLERS, by_key, k1324_push_config
+from clientscope.session.handler import READ_LIMIT, if_short
+from clientscope.session.handlers import HANDLERS, k1324_push_config
 from clientscope.session.requested import MOST_SETS, NOTHING, Served, is_full, is_recorded
 from clientscope.session.shown import Looking
 from clientscope.session.state import (
@@ -95,7 +95,7 @@ _CROWDED = Held(None, "reserved_correlation_ids")
 _CLIENT_ID_ROOM = REQUEST_HEAD.size + 2 + 1024
 _MOST_UNNAMED = 16
 """Requests without a client.id after which a connection's client counts as one without a name, and its requests pass unseen."""
-_BY_KEY = by_key(HANDLERS)
+_BY_KEY = {handler.key: handler for handler in HANDLERS}
 _versioned_head = struct.Struct(">iIi").unpack_from
 """As `REQUEST_HEAD`, with api_key and api_version as one number, a `pair`."""
 _response_head = RESPONSE_HEAD.unpack_from
@@ -104,14 +104,20 @@ Bytes = bytes | memoryview
 Out = Command | Passed
 
 
-class Observer(Protocol):
-    """Receiver of the header of each request and response that passes."""
+class Log(Protocol):
+    """A request log's end of a connection, which sees the header of each request and response that passes."""
 
     def request(self, head: bytes) -> None:
         """A request's first bytes, `REQUEST_HEAD`; again, when it came in parts."""
 
     def response(self, correlation_id: int) -> None:
         """A response has begun."""
+
+    def received(self, between_requests: bool) -> None:
+        """What has come so far has been looked at."""
+
+    def end(self) -> None:
+        """Nothing more comes."""
 
 
 class Session:
@@ -142,7 +148,7 @@ class Session:
     """
 
     __slots__ = (
-        "_clock", "_counted", "_full_at_s", "_looking", "_observer", "_passing", "_requests", "_responses", "_state", "_unnamed",
+        "_clock", "_counted", "_full_at_s", "_log", "_looking", "_passing", "_requests", "_responses", "_state", "_unnamed",
         "_versions", "requested",
     )  # fmt: skip
 
@@ -173,7 +179,7 @@ class Session:
         self.requested = self._passing = NOTHING
         self._requests = FrameScanner(REQUEST_HEAD.size, SHORTEST_REQUEST)
         self._unnamed = _MOST_UNNAMED
-        self._observer: Observer | None = None
+        self._log: Log | None = None
         # Fetch responses may be far larger than any request; the broker is trusted with its lengths.
         self._responses = FrameScanner(RESPONSE_HEAD.size, 0, 2**31 - 1)
 
@@ -183,7 +189,7 @@ class Session:
         return self._state.identity
 
     @property
-    def unanswered(self) -> Unanswered[Pending]:
+    def unanswered(self) -> Unanswered:
         """Requests that await an answer which is read."""
         return self._state.unanswered
 
@@ -204,13 +210,13 @@ class Session:
 
         Only where nothing that it has yielded is still to be done.
         """
-        if self._unnamed or self._observer is not None or self._state.bare_tokens is not None:
+        if self._unnamed or self._log is not None or self._state.bare_tokens is not None:
             return False
         return self._requests.skip(data, self._passes_upstream)
 
     def passes_from_broker(self, data: bytes) -> bool:
         """The same of the broker's: these bytes go to the client."""
-        if self._observer is not None or self._state.bare_tokens is not None:
+        if self._log is not None or self._state.bare_tokens is not None:
             return False
         return self._responses.skip(data, self._passes_downstream)
 
@@ -307,9 +313,9 @@ class Session:
         if part.last:
             state.walk = None
 
-    def observe(self, observer: Observer | None) -> None:
-        """Shows it each head from now on, bare SASL tokens apart; None ends that. Without an observer none of it costs anything."""
-        self._observer = observer
+    def observe(self, log: Log | None) -> None:
+        """Shows it each head from now on, bare SASL tokens apart; None ends that. Without a log none of it costs anything."""
+        self._log = log
 
     @property
     def between_requests(self) -> bool:
@@ -397,8 +403,8 @@ class Session:
         state = self._state
         if state.bare_tokens is not None:
             return if_short(head)
-        if self._observer is not None:
-            self._observer.request(head)
+        if self._log is not None:
+            self._log.request(head)
         _, key, version, correlation_id = REQUEST_HEAD.unpack_from(head)
         if correlation_id < 0 and is_ours(correlation_id):
             state.unanswered.note(correlation_id)
@@ -459,9 +465,9 @@ class Session:
         if self._state.bare_tokens is not None:
             return if_short(head)
         length, correlation_id = RESPONSE_HEAD.unpack_from(head)
-        if self._observer is not None:
+        if self._log is not None:
             asked = self._state.unanswered.client_id(correlation_id)
-            self._observer.response(correlation_id if asked is None else asked)
+            self._log.response(correlation_id if asked is None else asked)
         if (pending := self._state.unanswered.get(correlation_id)) is None:
             return Treatment.PASS
         if pending.walk is not None:

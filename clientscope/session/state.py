@@ -245,7 +245,7 @@ class SessionState:
     served: Served = field(default_factory=Served)
     exchange: Exchange | None = None
     identity: Identity = field(default_factory=Identity)
-    unanswered: Unanswered[Pending] = field(default_factory=Unanswered)
+    unanswered: Unanswered = field(default_factory=Unanswered)
     bare_tokens: BareTokens | None = None
     shortest_request: int = SHORTEST_REQUEST
     last_api_versions: bytes | None = None

@@ -11,7 +11,7 @@ only a Produce request with acks=0 has none.
 
 from __future__ import annotations
 
-from typing import Generic, TypeVar
+from clientscope.session.handler import Pending
 
 MOST_UNANSWERED = 64
 """How many requests of a connection may await an answer that is read; nothing more is taken from the client until one comes."""
@@ -20,16 +20,14 @@ FIRST_ID = -(1324 << 20)
 IDS = 1024
 _MOST_NOTED = IDS // 2
 
-P = TypeVar("P")
 
-
-class Unanswered(Generic[P]):
+class Unanswered:
     """What is to be done with the answers of one connection, by the ids that they will carry."""
 
     __slots__ = ("_next", "_noted", "_waiting")
 
     def __init__(self) -> None:
-        self._waiting: dict[int, tuple[int, int, P]] | None = None  # most connections wait for nothing, and a dict takes its room
+        self._waiting: dict[int, tuple[int, int, Pending]] | None = None  # most connections wait for nothing, and a dict takes its room
         self._noted: dict[int, int] | None = None
         self._next = 0
 
@@ -39,7 +37,7 @@ class Unanswered(Generic[P]):
     def __contains__(self, upstream_id: int) -> bool:
         return self._waiting is not None and upstream_id in self._waiting
 
-    def get(self, upstream_id: int) -> P | None:
+    def get(self, upstream_id: int) -> Pending | None:
         """What waits for the answer under this id; None where nothing does."""
         return self._waiting[upstream_id][2] if self._waiting is not None and upstream_id in self._waiting else None
 
@@ -51,14 +49,9 @@ class Unanswered(Generic[P]):
         """The client's own id of each request that waits, by the id under which it went upstream; in order."""
         return {upstream_id: client_id for upstream_id, (_, client_id, _) in (self._waiting or {}).items()}
 
-    def pending(self) -> list[P]:
+    def pending(self) -> list[Pending]:
         """What waits, in order."""
         return [pending for _, _, pending in (self._waiting or {}).values()]
-
-    @property
-    def noted(self) -> int:
-        """How many ids of the gateway's range the client has used itself, as far as no answer has settled them."""
-        return len(self._noted or ())
 
     @property
     def full(self) -> bool:
@@ -68,7 +61,7 @@ class Unanswered(Generic[P]):
     @property
     def crowded(self) -> bool:
         """Whether the client has used so many ids of the gateway's range that its requests must be settled first, by an answer."""
-        return self.noted >= _MOST_NOTED
+        return self._noted is not None and len(self._noted) >= _MOST_NOTED
 
     @property
     def nearly_full(self) -> bool:
@@ -81,7 +74,7 @@ class Unanswered(Generic[P]):
             self._noted = {}
         self._noted[client_id] = self._next
 
-    def add(self, client_id: int, pending: P) -> int:
+    def add(self, client_id: int, pending: Pending) -> int:
         """The id under which a request goes upstream; its answer goes back under ``client_id``."""
         if self._waiting is None:
             self._waiting = {}
@@ -92,7 +85,7 @@ class Unanswered(Generic[P]):
         self._next += 1
         return upstream_id
 
-    def answered(self, upstream_id: int) -> tuple[int, P]:
+    def answered(self, upstream_id: int) -> tuple[int, Pending]:
         """The client's own id and what waits for the answer that has come, which is forgotten, as is all that was sent before it.
 
         Raises:

@@ -9,7 +9,7 @@ import pytest
 
 from clientscope.session import handlers
 from clientscope.session.handler import Handler
-from clientscope.session.handlers import HANDLERS, by_key
+from clientscope.session.handlers import HANDLERS
 from clientscope.session.session import Session
 from clientscope.session.state import SessionState
 from clientscope.wire.frames import REQUEST_HEAD, Treatment
@@ -22,11 +22,6 @@ def test_every_file_is_registered_once_and_in_order() -> None:
     keys = [handler.key for handler in HANDLERS]
     assert sorted(keys) == keys
     assert [f"k{key}" for key in keys] == sorted((name.partition("_")[0] for name in names), key=lambda name: int(name[1:]))
-
-
-def test_two_handlers_of_one_key_are_an_error_at_start() -> None:
-    with pytest.raises(ValueError, match="same api key"):
-        by_key((*HANDLERS, HANDLERS[0]))
 
 
 @pytest.mark.parametrize("handler", HANDLERS, ids=lambda handler: f"k{handler.key}")
