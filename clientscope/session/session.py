@@ -31,7 +31,7 @@ from clientscope.session.state import (
 )
 from clientscope.session.telemetry import Telemetry
 from clientscope.session.unanswered import Unanswered, is_ours
-from clientscope.wire.codes import API_VERSIONS
+from clientscope.wire.codes import API_VERSIONS, CONFIG_MAX_BYTES
 from clientscope.wire.cursor import Cursor
 from clientscope.wire.describe_cluster import NO_SOFTWARE, BrokerSoftware
 from clientscope.wire.frames import (
@@ -154,8 +154,8 @@ class Session:
 
     def __init__(
         self,
-        push_config: bool,
-        config_max_bytes: int,
+        push_config: bool = True,
+        config_max_bytes: int = CONFIG_MAX_BYTES,
         sasl: bool = False,
         software: BrokerSoftware = NO_SOFTWARE,
         served: Served | None = None,

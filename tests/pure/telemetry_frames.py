@@ -105,7 +105,7 @@ def keys(answer: bytes) -> set[int]:
 
 def offered(telemetry: Telemetry) -> Session:
     """A session whose client has been offered telemetry."""
-    session = Session(True, 10_240, telemetry=telemetry)
+    session = Session(telemetry=telemetry)
     assert {71, 72} <= keys(says(session))
     return session
 

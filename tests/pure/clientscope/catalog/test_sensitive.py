@@ -23,6 +23,7 @@ from golden import cases
 from hypothesis import given
 from hypothesis import strategies as st
 from record_bytes import config_record, connection_record, heartbeat, setting
+from request_contexts import PLACE
 
 from clientscope.catalog import sensitive_keys, sensitive_names, sensitive_values
 from clientscope.catalog.configs import TYPES, Type
@@ -36,7 +37,6 @@ from clientscope.catalog.sensitive_values import judge_value
 from clientscope.catalog.value_states import ValueState
 from clientscope.digest import DigestKey
 from clientscope.gateway.metrics import GatewayMetrics
-from clientscope.gateway.place import GatewayPlace
 from clientscope.gateway.registry import ConnectionRegistry
 from clientscope.gateway.request_log import RequestLog
 from clientscope.gateway.worker.messages import Logged
@@ -168,7 +168,6 @@ def test_the_count_tells_what_is_quadratic() -> None:
 
 
 KEY = DigestKey(b"k" * 32)
-PLACE = GatewayPlace("cluster", 1, "gateway-1", 1000, "CLIENT")
 JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJjYW5hcnkifQ.c2lnbmF0dXJlY2FuYXJ5"
 
 SECRETS = (

@@ -11,10 +11,10 @@ from uuid import UUID
 import pytest
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
+from request_contexts import PLACE, Counts
 from telemetry_frames import ID, measured, metrics
 
 from clientscope.digest import DigestKey
-from clientscope.gateway.place import GatewayPlace
 from clientscope.gateway.registry import ConnectionRegistry
 from clientscope.gateway.telemetry import PushShapes, TelemetryRecords
 from clientscope.model.telemetry import BUFFER_MEMORY, TERMINATING
@@ -31,15 +31,12 @@ class Recorded:
     """With a registry of its own, in which connection 1 is open."""
 
     def __init__(self) -> None:
-        self.counts: Counter[tuple[str, str]] = Counter()
+        self.counts = Counts()
         self.published: list[tuple[str, MetricsData]] = []
         self.room = True
-        self.registry = ConnectionRegistry(GatewayPlace("cluster", 1, "gateway-1", 1000, "CLIENT"))
+        self.registry = ConnectionRegistry(PLACE)
         self.registry.opened(1, "10.0.0.1", 1, WHO)
-        self.records = TelemetryRecords(self.registry, self._publish, self._count)
-
-    def _count(self, what: str, reason: str) -> None:
-        self.counts[what, reason] += 1
+        self.records = TelemetryRecords(self.registry, self._publish, self.counts)
 
     def _publish(self, key: str, value: bytes) -> bool:
         """A Collector's Kafka receiver reads a value as this request (pmetric's ProtoUnmarshaler, release 1.71.0 of pdata)."""
@@ -170,8 +167,8 @@ class Pushing:
     """Connections whose pushes are judged in full unless their shape is known."""
 
     def __init__(self, most_bytes: int = 1_000_000) -> None:
-        self.counts: Counter[str] = Counter()
-        self.shapes = PushShapes(lambda what, reason: self.counts.update([f"{what} {reason}"]), most_bytes)
+        self.counts = Counts()
+        self.shapes = PushShapes(self.counts, most_bytes)
 
     def push(self, unpacked: bytes, connection_id: int = 1, client: str = "c", with_settings: bool = False) -> bool:
         """Whether the shape was known."""
@@ -222,7 +219,7 @@ def test_at_the_bound_connections_without_a_shape_get_none_until_another_ends() 
     assert [pushing.push(pushed(), 1) for _ in range(3)] == [False, False, True]
     assert [pushing.push(pushed(), 2) for _ in range(3)] == [False, False, False]
     assert pushing.push(pushed(), 1), "a client takes nothing from another"
-    assert pushing.counts == {"telemetry_judged new": 2, "telemetry_judged no_room": 3}
+    assert pushing.counts == {("telemetry_judged", "new"): 2, ("telemetry_judged", "no_room"): 3}
     pushing.shapes.forget(1)
     assert pushing.shapes.size == 0
     assert [pushing.push(pushed(), 2) for _ in range(2)] == [False, True]

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import astuple, replace
 
 import pytest
 from alert_receivers import message
 from fleets import KEY, Fleet, pushed
 from golden import cases
+from request_contexts import PLACE, Counts
 
 from clientscope.gateway import observed_clients
 from clientscope.gateway.observed_clients import MOST_VALUES, REPEAT_S, SETTLE_S, UNSHOWN_S, ObservedClients
-from clientscope.gateway.place import GatewayPlace
 from clientscope.gateway.quota import PushQuota, PushRate
 from clientscope.gateway.registry import ConnectionRegistry
 from clientscope.model.codec import decode, encode, encode_whole
@@ -23,7 +22,6 @@ from clientscope.model.setting import Redaction
 from clientscope.session.state import Identity, RequestFields
 from sinks.alerts.message import Texts
 
-PLACE = GatewayPlace("cluster", 1, "gateway-1", 1000, "CLIENT")
 JAVA = Identity("orders-1", "apache-kafka-java", "4.4.0", principal="User:ANONYMOUS")
 PRODUCED = RequestFields(0, 9, (("acks", "1"), ("timeoutMs", "21000")))
 JOINED = RequestFields(11, 9, (("groupId", "g"), ("sessionTimeoutMs", "12000"), ("protocolType", "consumer")))
@@ -37,17 +35,14 @@ class Observed:
 
     def __init__(self, rate: PushRate = MANY, in_all: PushRate = MANY) -> None:
         self.registry = ConnectionRegistry(PLACE)
-        self.counts: Counter[tuple[str, str]] = Counter()
+        self.counts = Counts()
         self.published: list[tuple[str, Push]] = []
         self.room = True
         self.has_rack = False
         quota = PushQuota({"quota_all": in_all, "quota_address": MANY, "quota_principal": MANY, "quota": rate})
-        self.clients = ObservedClients(self.registry, quota, self._publish, self._count, lambda: self.has_rack, lambda: 1_234)
+        self.clients = ObservedClients(self.registry, quota, self._publish, self.counts, lambda: self.has_rack, lambda: 1_234)
         self.now_s = 0.0
         self.turns = 0
-
-    def _count(self, what: str, reason: str) -> None:
-        self.counts[what, reason] += 1
 
     def _publish(self, key: str, value: bytes) -> bool:
         if self.room:

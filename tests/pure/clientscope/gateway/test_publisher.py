@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import queue
-from collections import Counter
 from contextlib import closing
 from typing import Any
 
 import pytest
 from kafka.future import Future
 from patience import LIMIT_S
-from request_contexts import CONTEXT
+from request_contexts import CONTEXT, PLACE, Counts
 from spawned_template import SpawnedTemplate
 
 from clientscope.config import GatewaySettings
 from clientscope.gateway import publisher as module
 from clientscope.gateway.common import Common
 from clientscope.gateway.metrics import GatewayMetrics
-from clientscope.gateway.place import GatewayPlace
 from clientscope.gateway.publisher import Publisher
 from clientscope.kafka import writer
 from clientscope.model.codec import decode
@@ -50,8 +48,8 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> queue.SimpleQueue[bytes]:
 
 
 def test_f16_the_bound_counts_what_is_not_acknowledged_wherever_it_waits() -> None:
-    counts: Counter[tuple[str, str]] = Counter()
-    publisher = Publisher("", lambda what, reason: counts.update([(what, reason)]), 20)
+    counts = Counts()
+    publisher = Publisher("", counts, 20)
     futures = [publisher.publish("topic", "key", b"x" * 100) for _ in range(50)]
     assert [future.done() for future in futures] == [False] * 20 + [True] * 30
     assert counts == {("lost", "queue_full"): 30}
@@ -62,7 +60,7 @@ def test_f16_the_bound_counts_what_is_not_acknowledged_wherever_it_waits() -> No
 
 def test_f16_bytes_are_bounded_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "QUEUE_BYTES", 1000)
-    publisher = Publisher("", lambda what, reason: None, 1000)
+    publisher = Publisher("", Counts(), 1000)
     futures = [publisher.publish("topic", "key", b"x" * 300) for _ in range(5)]
     assert [future.done() for future in futures] == [False, False, False, True, True]
     publisher.close(0.1)
@@ -72,7 +70,7 @@ def test_a_record_for_which_a_client_waits_is_sent_at_once_and_with_it_all_befor
     sent: queue.SimpleQueue[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "_GATHER_S", 600.0)
-    publisher = Publisher("", lambda what, reason: None, 1000)
+    publisher = Publisher("", Counts(), 1000)
     publisher.publish("topic", "key", b"1")
     with pytest.raises(queue.Empty):
         sent.get(timeout=0.2)
@@ -95,7 +93,7 @@ def test_a_push_is_published_at_once(sent: queue.SimpleQueue[bytes], monkeypatch
 
     async def case() -> bytes:
         with closing(SpawnedTemplate()) as template:
-            common = Common.of(settings, GatewayPlace("cluster", 1, "g", 1, "CLIENT"), template, metrics, publisher, lambda: 0)
+            common = Common.of(settings, PLACE, template, metrics, publisher, lambda: 0)
             assert common.policy is not None
             await common.policy.start()
             judged = asyncio.ensure_future(common.judge(Pushed(1, (ClientConfig("acks", "all", 1, False),), 1, 1), CONTEXT))

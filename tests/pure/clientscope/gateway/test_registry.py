@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
+from request_contexts import PLACE
 
 from clientscope.gateway import connection_records as gateway_traffic
 from clientscope.gateway import registry as known
 from clientscope.gateway.connection_records import Traffic
 from clientscope.gateway.metrics import GatewayMetrics
-from clientscope.gateway.place import GatewayPlace
 from clientscope.gateway.registry import ConnectionRegistry, Unpublished
 from clientscope.model import connection
 from clientscope.model.codec import decode, encode
@@ -25,7 +25,6 @@ from clientscope.model.connection import ClientConnectionRecord, rates
 from clientscope.model.enums import Kind, PrincipalSource
 from clientscope.session.state import UNKNOWN, Identity
 
-PLACE = GatewayPlace("cluster", 1, "gateway-1", 1000, "CLIENT")
 NAMES = ("kafka-python", "librdkafka", "apache-kafka-java")
 
 events = st.lists(st.tuples(st.sampled_from(["open", "identify", "close"]), st.integers(0, 9), st.sampled_from(NAMES)), max_size=60)
@@ -177,7 +176,7 @@ def test_client_id_address_and_principal_together() -> None:
 
 
 def test_an_inferred_name_enters_no_gauge() -> None:
-    registry = ConnectionRegistry(GatewayPlace("cluster", 1, "gateway", 0, "CLIENT"))
+    registry = ConnectionRegistry(PLACE)
     registry.opened(0, "10.0.0.1", 0)
     registry.identified(0, SAID, 0)
     registry.opened(1, "10.0.0.1", 0)

@@ -16,9 +16,9 @@ from golden import cases
 from hypothesis import given
 from hypothesis import strategies as st
 from played import from_broker, from_client
+from request_contexts import PLACE, Counts
 
 from clientscope.errors import EnvironmentProblem
-from clientscope.gateway.place import GatewayPlace
 from clientscope.gateway.request_log import QUEUE_LINES, RequestLog
 from clientscope.gateway.worker.messages import Logged
 from clientscope.gateway.worker.observed import MOST_UNANSWERED, Observed, RequestFilter
@@ -26,7 +26,6 @@ from clientscope.policy.redaction import ClientNames
 from clientscope.session.session import Session
 from clientscope.session.state import Identity
 
-PLACE = GatewayPlace("cluster", 1, "gateway-1", 1000, "CLIENT")
 ANY = RequestFilter()
 
 
@@ -37,7 +36,7 @@ class Script:
         self.now_s = 0.0
         self.lines: list[tuple[int, int, float | None]] = []
         self.stopped = False
-        self.session = Session(True, 10_240)
+        self.session = Session()
         self.observed = Observed(chosen, lambda: self.session.identity, self._write, self._stop, lambda: self.now_s)
         self.session.observe(self.observed)
 
@@ -146,9 +145,9 @@ def test_filters_by_address() -> None:
     assert ANY.takes_address("")
 
 
-def logged(target: Any, **arguments: Any) -> tuple[RequestLog, list[tuple[str, str]]]:
-    counted: list[tuple[str, str]] = []
-    return RequestLog(target, 1_000_000, PLACE, lambda what, reason: counted.append((what, reason)), ClientNames(), **arguments), counted
+def logged(target: Any, **arguments: Any) -> tuple[RequestLog, Counts]:
+    counted = Counts()
+    return RequestLog(target, 1_000_000, PLACE, counted, ClientNames(), **arguments), counted
 
 
 def test_a_line_is_kafkas_and_hostile_names_stay_in_it(tmp_path: Path) -> None:
@@ -171,12 +170,12 @@ def test_a_line_is_kafkas_and_hostile_names_stay_in_it(tmp_path: Path) -> None:
         "clientInformation": {"softwareName": "java", "softwareVersion": hostile[:256]},
     }  # fmt: skip
     assert (second["requestHeader"]["requestApiKeyName"], second["requestHeader"]["clientId"], second["totalTimeMs"]) == (None, None, None)
-    assert counted == []
+    assert not counted
     assert (tmp_path / "requests.log").stat().st_mode & 0o007 == 0
 
 
 def test_files_rotate_and_five_older_ones_stay(tmp_path: Path) -> None:
-    log = RequestLog(str(tmp_path / "requests.log"), 2000, PLACE, lambda what, reason: None, ClientNames())
+    log = RequestLog(str(tmp_path / "requests.log"), 2000, PLACE, Counts(), ClientNames())
     for number in range(200):
         log.write(Logged("c", 5.0, request_frame(3, 12, number), Identity("x"), 1.0))
     log.close()
@@ -204,7 +203,7 @@ def test_what_cannot_be_written_is_counted() -> None:
     for number in range(3):
         log.write(Logged("c", 5.0, request_frame(3, 12, number), Identity("x"), 1.0))
     log.close()
-    assert counted == [("request_log_dropped", "write_failed")] * 3
+    assert counted == {("request_log_dropped", "write_failed"): 3}
 
 
 def test_what_does_not_fit_is_counted_and_what_fits_is_written() -> None:
@@ -225,5 +224,5 @@ def test_what_does_not_fit_is_counted_and_what_fits_is_written() -> None:
         log.write(line)
     may_write.set()
     log.close()
-    assert counted == [("request_log_dropped", "queue_full")] * 3
+    assert counted == {("request_log_dropped", "queue_full"): 3}
     assert out.getvalue().count("\n") == 1 + QUEUE_LINES

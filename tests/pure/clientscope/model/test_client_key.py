@@ -10,9 +10,8 @@ from every import every
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from record_bytes import connection_record
-from request_contexts import CONTEXT, INSTANCE
+from request_contexts import CONTEXT, INSTANCE, PLACE
 
-from clientscope.gateway.place import GatewayPlace
 from clientscope.gateway.quota import client_of
 from clientscope.gateway.registry import ConnectionRegistry
 from clientscope.model.client_key import client_key, instance_of, is_anonymous, tenant_of
@@ -57,7 +56,7 @@ def test_a_gateway_cannot_be_named_so_that_a_connection_is_a_client_with_an_id()
 
 
 def test_the_gateway_tells_clients_of_two_principals_apart_though_they_send_one_id() -> None:
-    registry = ConnectionRegistry(GatewayPlace("cluster", 1, "gw", 1, "CLIENT"))
+    registry = ConnectionRegistry(PLACE)
     long = "User:CN=" + "x" * 300
     principals = ["User:a", "User:b", None, long + "1", long + "2"]
     for number, principal in enumerate(principals):

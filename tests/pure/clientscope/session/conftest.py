@@ -10,4 +10,4 @@ from clientscope.session.session import Session
 @pytest.fixture
 def session() -> Session:
     """Of a listener without SASL, whose gateway has a policy."""
-    return Session(True, 10_240)
+    return Session()

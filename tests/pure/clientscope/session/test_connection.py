@@ -100,7 +100,7 @@ def look(request: pytest.FixtureRequest) -> bool:
 
 def connecting(look: bool = False, session: Session | OpaqueSession | None = None, half_closes: bool = True) -> Playbook:
     """A connection whose broker is not there yet."""
-    playbook = Playbook(ClientConnection(session or Session(True, 10_240)), look)
+    playbook = Playbook(ClientConnection(session or Session()), look)
     return playbook >> Connected(CLIENT, half_closes) << Pause(CLIENT)
 
 
@@ -130,7 +130,7 @@ def test_what_comes_before_the_broker_is_held_and_goes_first(look: bool, is_read
 
 
 def test_a_client_that_must_wait_for_an_answer_is_not_read_because_the_broker_is_there(look: bool) -> None:
-    playbook = connecting(look, Session(True, 10_240, sasl=True)) >> Received(CLIENT, HANDSHAKE + request(2)) >> Connected(BROKER)
+    playbook = connecting(look, Session(sasl=True)) >> Received(CLIENT, HANDSHAKE + request(2)) >> Connected(BROKER)
     playbook = playbook << Send(BROKER, upstream(HANDSHAKE)) >> Received(BROKER, ACCEPTED)
     assert playbook << Send(CLIENT, as_client_sees(ACCEPTED)) << Send(BROKER, request(2)) << Resume(CLIENT)
 
@@ -189,7 +189,7 @@ def test_what_was_held_is_gone_with_the_end() -> None:
     """A suspended iterator keeps what was read until Python looks for cycles."""
     gc.disable()
     try:
-        connection = ClientConnection(Session(True, 10_240, sasl=True))
+        connection = ClientConnection(Session(sasl=True))
         data = HANDSHAKE + request(2, 10_000)
         before = sys.getrefcount(data)
         for event in (Connected(CLIENT), Connected(BROKER)):
@@ -274,7 +274,7 @@ def test_a_pause_before_the_broker_is_there_counts_once_it_is() -> None:
 @pytest.mark.parametrize("sasl", [False, True])
 def test_a_client_that_the_broker_has_not_accepted_in_time(sasl: bool) -> None:
     """Since it came, whatever it sends meanwhile; without SASL its first answer accepts it."""
-    playbook = Playbook(ClientConnection(Session(True, 10_240, sasl=sasl)), False) >> Connected(CLIENT, now_s=1_000.0) << Pause(CLIENT)
+    playbook = Playbook(ClientConnection(Session(sasl=sasl)), False) >> Connected(CLIENT, now_s=1_000.0) << Pause(CLIENT)
     playbook = playbook >> Connected(BROKER) << Resume(CLIENT)
     playbook = playbook >> Received(CLIENT, request(1)[:6]) >> Tick(1_030.0, *LIMITS)
     assert playbook.connection.held_bytes == 6
@@ -359,7 +359,7 @@ def test_after_hours_only_versions_count_that_are_still_requested(look: bool) ->
 
 
 def test_versions_are_not_reported_before_it_is_known_whose_they_are() -> None:
-    playbook = connected(session=Session(True, 10_240, sasl=True)) >> Received(CLIENT, HANDSHAKE) << Send(BROKER, upstream(HANDSHAKE))
+    playbook = connected(session=Session(sasl=True)) >> Received(CLIENT, HANDSHAKE) << Send(BROKER, upstream(HANDSHAKE))
     playbook = playbook << Pause(CLIENT) >> Tick(20.0, *LIMITS) >> Tick(29.0, *LIMITS)
     assert playbook.connection.unreported == b"\0\x11\0\1", "its end reports them"
 

@@ -75,7 +75,7 @@ def test_a_request_that_is_too_long_to_be_read_does_not_let_the_next_ones_pass(s
 
 def test_connections_with_the_same_versions_share_one_set() -> None:
     shared = Shared[frozenset[int]](9)
-    first, second = (Session(True, 10_240, versions=shared) for _ in range(2))
+    first, second = (Session(versions=shared) for _ in range(2))
     requests(first, (3, 1), (1, 4), (0, 7))
     requests(second, (3, 1), (1, 4), (0, 7), (1, 4))
     assert first.requested is second.requested and len(first.requested) == 3
@@ -83,7 +83,7 @@ def test_connections_with_the_same_versions_share_one_set() -> None:
 
 @given(st.lists(st.tuples(INT16, INT16), max_size=50))
 def test_what_a_client_makes_up_is_not_kept(versions: list[tuple[int, int]]) -> None:
-    session = Session(True, 10_240)
+    session = Session()
     requests(session, *versions)
     assert set(seen(session)) == set(versions) & set(KNOWN)
 
@@ -98,7 +98,7 @@ def test_a_version_is_kept_by_what_the_broker_serves(
 ) -> None:
     served = Served()
     served.learn(answer(ranges, 0), 0)
-    session = Session(True, 10_240, served=served)
+    session = Session(served=served)
     assert requests(session, *requested) == counted * [Counted("requests_unserved", "unsupported_version")]
     assert seen(session) == [kept]
 

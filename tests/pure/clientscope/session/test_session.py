@@ -67,7 +67,7 @@ def push_frame(configs: list[tuple[str, Any, int]], version: int = 0) -> bytes:
 
 def connected(client: str = "clientscope producer") -> Session:
     """A session whose client has identified itself."""
-    session = Session(True, 10_240)
+    session = Session()
     from_client(session, captured(client, "request"))
     from_broker(session, response(version=4, correlation_id=1))
     return session
@@ -189,7 +189,7 @@ def test_f04_a_version_that_the_broker_lacks_makes_the_client_unknown_until_it_a
 
 def test_an_api_versions_request_that_cannot_be_read_passes_unchanged() -> None:
     frame = struct.pack(">ihhihB", 11 + 3, 18, 3, 1, -1, 0) + b"\xff\xff\xff"
-    session = Session(True, 10_240)
+    session = Session()
     assert from_client(session, frame) == [Counted("unreadable_frames", "api_versions_truncated"), ToBroker(frame)]
     (answer,) = from_broker(session, response(version=3))
     assert answer == ToClient(response(version=3))
@@ -230,7 +230,7 @@ def test_the_texts_v5_gives_the_instance_id_and_goes_upstream_as_v4(session: Ses
 )
 def test_kafkas_own_v5_goes_upstream_untouched(rest: bytes) -> None:
     frame = v5(rest)
-    assert from_client(Session(True, 10_240), frame)[-1] == ToBroker(frame)
+    assert from_client(Session(), frame)[-1] == ToBroker(frame)
 
 
 LONGEST_ANSWER = 16 * READ_LIMIT
@@ -282,7 +282,7 @@ def introduces(session: Session, client_id: str | None, correlation_id: int = 1)
 @pytest.mark.parametrize("later", [None, ""])
 def test_keeps_the_name_of_a_connections_first_request(later: str | None) -> None:
     """KIP-1313: later requests have no client.id."""
-    session = Session(True, 10_240, fields=Shared(MOST_HELD))
+    session = Session(fields=Shared(MOST_HELD))
     introduces(session, "orders-1")
     from_client(session, requested(3, 12, later, flexible=True))
     seen = from_client(session, requested(0, 9, later, PRODUCED, flexible=True))
@@ -309,7 +309,7 @@ def test_keeps_the_name_where_the_broker_refuses(session: Session, name: str, co
 @pytest.mark.parametrize("before", [0, 3])
 @pytest.mark.parametrize("look", [False, True])
 def test_takes_the_name_of_a_later_request(first: str | None, api_key: int, before: int, look: bool) -> None:
-    session = Session(True, 10_240, fields=Shared(MOST_HELD) if look else None)
+    session = Session(fields=Shared(MOST_HELD) if look else None)
     introduces(session, first)
     for number in range(before):
         data = requested(3, 12, first, correlation_id=10 + number, flexible=True)

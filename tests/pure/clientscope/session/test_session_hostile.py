@@ -64,7 +64,7 @@ def reads(played: Played) -> int:
 @pytest.mark.parametrize(("idle_s", "share"), [(0, 0.0), (4, 0.25), (12, 0.75), (16, 1.0), (20, 1.0), (86_400, 1.0)])
 def test_f43_idle_client_saves_up_one_burst_and_no_more(idle_s: float, share: float) -> None:
     now_s = 1_000.0
-    played = Played(Session(True, 10_240, clock=lambda: now_s))
+    played = Played(Session(clock=lambda: now_s))
     burst = reads(played)
     assert 0 < burst <= LEAST_BURST_BYTES / FRAME_BYTES + 1
     now_s += idle_s

@@ -39,7 +39,7 @@ PLAIN = b"\0alice\0canary-password"
 
 @pytest.fixture
 def session() -> Session:
-    return Session(True, 10_240, sasl=True)
+    return Session(sasl=True)
 
 
 def jwt(payload: Any) -> bytes:
@@ -187,10 +187,10 @@ def test_f41_nothing_of_sasl_is_read_once_the_broker_has_accepted_for_good(sessi
 
 
 def test_f12_a_push_before_authentication_has_succeeded_ends_the_connection() -> None:
-    session = Session(True, 10_240, sasl=True)
+    session = Session(sasl=True)
     with pytest.raises(WireError, match="unauthenticated_push"):
         from_client(session, push())
-    session = Session(True, 10_240, sasl=True)
+    session = Session(sasl=True)
     handshake(session, "PLAIN")
     token = framed(SaslAuthenticateRequest(version=2, auth_bytes=PLAIN), 8, "orders")
     played = Played(session)
@@ -206,7 +206,7 @@ def test_f12_a_push_before_authentication_has_succeeded_ends_the_connection() ->
 def test_f41_sends_no_carrier_into_unfinished_sasl(sasl_listener: str, steps: str, more: str, ended: str, carriers: str) -> None:
     """A client that has used up the gateway's ids waits for a carrier's answer; where SASL allows no carrier, it is cut off."""
     ids = IDS // 2 + int(more)
-    session = Session(True, 10_240, sasl=sasl_listener == "True")
+    session = Session(sasl=sasl_listener == "True")
     for step in steps.split():
         if step == "handshake":
             handshake(session, "PLAIN")

@@ -135,7 +135,7 @@ def test_a_damaged_answer_passes_unchanged(version: int, data: st.DataObject) ->
     frame = in_frame(struct.pack(">i", 5), cut)
     with pytest.raises(WireError):
         described(frame, version, unchanged)
-    session = Session(True, 10_240, software=KAFKA)
+    session = Session(software=KAFKA)
     from_client(session, request(version))
     assert from_broker(session, frame) == [Counted("unreadable_frames", "describe_cluster_response"), ToClient(frame)]
 

@@ -20,7 +20,7 @@ from observe import children, is_gone, process_name
 from places import TESTS
 from prometheus_client import CollectorRegistry
 from refusals import refused
-from request_contexts import CONTEXT
+from request_contexts import CONTEXT, Counts
 from spawned_template import SpawnedTemplate
 
 from clientscope.gateway.policy import runner
@@ -61,16 +61,13 @@ class Case:
     """A runner, what it counted, and what it was asked to publish."""
 
     def __init__(self, configs: dict[str, Any], **limits: Any) -> None:
-        self.counted: Counter[tuple[str, str]] = Counter()
+        self.counted = Counts()
         self.published: list[tuple[str, Future[None]]] = []
         self.registry = CollectorRegistry()
         guard = PolicyGuard(**limits.pop("guard", {}))
         plan = PolicyPlan(limits.pop("class_name", ACTING), configs, **limits)
         metrics = PolicyMetrics(self.registry, lambda: 0)
-        self.runner = PolicyRunner(plan, template(), self._publish, self._count, metrics, guard)
-
-    def _count(self, what: str, reason: str) -> None:
-        self.counted[what, reason] += 1
+        self.runner = PolicyRunner(plan, template(), self._publish, self.counted, metrics, guard)
 
     def _publish(self, topic: str, key: str, value: bytes) -> Future[None]:
         future: Future[None] = Future()

@@ -9,18 +9,18 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from request_contexts import PLACE
 
 from clientscope.config import GatewaySettings
 from clientscope.gateway import channel as channels
 from clientscope.gateway.channel import Channel
-from clientscope.gateway.place import GatewayPlace
 from clientscope.gateway.worker.messages import Closed, Opened, Report, Said, Standing, WorkerPlan
 from clientscope.gateway.worker.process import Worker
 from clientscope.policy.interface import ClientConfig
 from clientscope.session.state import Identified, Identity, Pushed, RequestFields
 from clientscope.wire.describe_cluster import NO_SOFTWARE
 
-PLAN = WorkerPlan(1 << 32, GatewaySettings(), GatewayPlace("cluster", 1, "gateway", 0, "CLIENT"), NO_SOFTWARE)
+PLAN = WorkerPlan(1 << 32, GatewaySettings(), PLACE, NO_SOFTWARE)
 
 
 def relay(address: str) -> Any:

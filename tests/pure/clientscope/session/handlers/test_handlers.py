@@ -42,6 +42,6 @@ def test_a_version_whose_layout_is_unknown_passes(handler: Handler[Any]) -> None
     """Byte for byte, under the client's own correlation id."""
     assert handler.versions is not None
     for version in (-1, handler.versions.stop):
-        session = Session(True, 10_240)
+        session = Session()
         frame = REQUEST_HEAD.pack(14, handler.key, version, 7) + b"\0\3app\0"
         assert b"".join(command.data for command in session.from_client(frame) if hasattr(command, "data")) == frame

@@ -45,7 +45,7 @@ def telemetry() -> Telemetry:
 
 
 def test_a_client_that_survives_it_is_offered_both_keys_and_where_the_broker_takes_it_its_answer_stays(telemetry: Telemetry) -> None:
-    assert keys(says(Session(True, 10_240, telemetry=telemetry))) == {0, 1, 18, 1324, 71, 72}
+    assert keys(says(Session(telemetry=telemetry))) == {0, 1, 18, 1324, 71, 72}
     for more in ((71, 72), (71,), (72,)):
         assert says(Session(False, 10_240, telemetry=telemetry), JAVA, *more) == api_versions_answer(*more)
 
@@ -137,14 +137,14 @@ def test_any_bytes_get_an_answer(key: int, body: bytes) -> None:
 
 @pytest.mark.parametrize("frame", [asks(), pushes(ASKED)])
 def test_before_authentication_the_connection_ends(telemetry: Telemetry, frame: bytes) -> None:
-    session = Session(True, 10_240, sasl=True, telemetry=telemetry)
+    session = Session(sasl=True, telemetry=telemetry)
     says(session)
     with pytest.raises(WireError, match="unauthenticated_telemetry"):
         from_client(session, frame)
 
 
 def test_where_the_broker_answers_a_copy_is_taken_of_what_it_accepts(telemetry: Telemetry) -> None:
-    session = Session(True, 10_240, telemetry=telemetry)
+    session = Session(telemetry=telemetry)
     says(session, JAVA, 71, 72)
     push, accepted = pushes(123, b"some"), in_frame(b"\0\0\0\7" + bytes(8))
     assert from_client(session, push) == [ToBroker(push)]
@@ -158,7 +158,7 @@ def test_where_the_broker_answers_a_copy_is_taken_of_what_it_accepts(telemetry: 
 
 
 def test_a_copy_that_cannot_be_read_passes_and_is_counted(telemetry: Telemetry) -> None:
-    session = Session(True, 10_240, telemetry=telemetry)
+    session = Session(telemetry=telemetry)
     says(session, JAVA, 71, 72)
     broken = asking(72, b"\1\2")
     assert from_client(session, broken) == [Counted("unreadable_frames", "telemetry_request"), ToBroker(broken)]
@@ -209,7 +209,7 @@ def test_an_id_of_the_clients_own_stays(session: Session) -> None:
 
 def test_what_cannot_be_read_passes_unchanged() -> None:
     short = in_frame(struct.pack(">i", 7) + b"\0\0\0")
-    assert answered(Session(True, 10_240), short) == [Counted("unreadable_frames", "telemetry_response"), ToClient(short)]
-    session, newer = Session(True, 10_240), asking(71, bytes(17), version=1)
+    assert answered(Session(), short) == [Counted("unreadable_frames", "telemetry_response"), ToClient(short)]
+    session, newer = Session(), asking(71, bytes(17), version=1)
     assert from_client(session, newer)[-1] == Passed(newer)
     assert [bytes(piece.data) for piece in from_broker(session, broker_gives()) if isinstance(piece, Passed)] == [broker_gives()]
