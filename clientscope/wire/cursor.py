@@ -131,8 +131,16 @@ class Body:
         return self.cursor.compact_nullable_string() if self.flexible else self.cursor.nullable_string()
 
     def count(self) -> int:
-        """The number of an array's entries."""
-        return self.cursor.compact_count() if self.flexible else self.cursor.int32()
+        """The number of an array's entries; 0 for null."""
+        return max(0, self.cursor.compact_count() if self.flexible else self.cursor.int32())
+
+    def skip_text(self) -> None:
+        """Goes past a string, or null."""
+        self.cursor.take(max(0, self.cursor.uvarint() - 1 if self.flexible else self.cursor.int16()))
+
+    def skip_bytes(self) -> None:
+        """Goes past bytes, or null."""
+        self.cursor.take(max(0, self.cursor.uvarint() - 1 if self.flexible else self.cursor.int32()))
 
     def tags(self) -> None:
         """The tagged fields of a structure, where it has any."""

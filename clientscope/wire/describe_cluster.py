@@ -6,7 +6,6 @@ its own v1 was never adopted, and Kafka's v1 and v2 are those of KIP-919 and KIP
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,15 +63,13 @@ def with_software(frame: bytes, api_version: int, translate: Translate, software
     return answer.frame()
 
 
-def software_in(tags: Mapping[int, bytes]) -> BrokerSoftware:
-    """What a response says of its broker in fields that its version doesn't have; None where that is nothing, no text, or too long."""
-    return BrokerSoftware(_text(tags.get(BROKER_SOFTWARE_NAME_TAG)), _text(tags.get(BROKER_SOFTWARE_VERSION_TAG)))
-
-
 def software_of(response: Any) -> BrokerSoftware:
-    """`software_in` of kafka-python's DescribeClusterResponse, which keeps unknown tagged fields as ``_885``."""
+    """What kafka-python's DescribeClusterResponse says of its broker, in fields that its version doesn't have, kept as ``_885``.
+
+    None where that is nothing, no text, or too long.
+    """
     tags = response.unknown_tags or {}
-    return software_in({int(tag.removeprefix("_")): value for tag, value in tags.items()})
+    return BrokerSoftware(_text(tags.get(f"_{BROKER_SOFTWARE_NAME_TAG}")), _text(tags.get(f"_{BROKER_SOFTWARE_VERSION_TAG}")))
 
 
 _LONGEST = 200

@@ -30,23 +30,7 @@ _MAGIC = 16
 Fields = Iterator[tuple[str, object]]
 
 
-class _Body(Body):
-    """Fields of a request's body."""
-
-    __slots__ = ()
-
-    def skip_text(self) -> None:
-        self.cursor.take(max(0, self.cursor.uvarint() - 1 if self.flexible else self.cursor.int16()))
-
-    def count(self) -> int:
-        """Entries of an array; 0 for null."""
-        return max(0, super().count())
-
-    def skip_bytes(self) -> None:
-        self.cursor.take(max(0, self.cursor.uvarint() - 1 if self.flexible else self.cursor.int32()))
-
-
-def _produce(body: _Body, version: int) -> Fields:
+def _produce(body: Body, version: int) -> Fields:
     cursor = body.cursor
     if version >= 3:
         yield "transactionalId", body.text()
@@ -69,7 +53,7 @@ def _produce(body: _Body, version: int) -> Fields:
     yield "batchHasProducerId", producer_id >= 0
 
 
-def _fetch(body: _Body, version: int) -> Fields:
+def _fetch(body: Body, version: int) -> Fields:
     cursor = body.cursor
     if version <= 14:
         yield "replicaId", cursor.int32()
@@ -107,11 +91,11 @@ def _fetch(body: _Body, version: int) -> Fields:
         yield "replicaId", 0  # ReplicaState, which only brokers send
 
 
-def _skip_topic(body: _Body, version: int) -> None:
+def _skip_topic(body: Body, version: int) -> None:
     body.cursor.take(16) if version >= 13 else body.skip_text()
 
 
-def _metadata(body: _Body, version: int) -> Fields:
+def _metadata(body: Body, version: int) -> Fields:
     if (topics := body.count()) > _MOST_STEPS:
         return
     for _ in range(topics):
@@ -123,7 +107,7 @@ def _metadata(body: _Body, version: int) -> Fields:
         yield "allowAutoTopicCreation", body.cursor.int8() != 0
 
 
-def _join_group(body: _Body, version: int) -> Fields:
+def _join_group(body: Body, version: int) -> Fields:
     yield "groupId", body.text()
     yield "sessionTimeoutMs", body.cursor.int32()
     if version >= 1:
@@ -140,16 +124,16 @@ def _join_group(body: _Body, version: int) -> Fields:
     yield "protocols", ",".join(names)
 
 
-def _group(body: _Body, version: int) -> Fields:
+def _group(body: Body, version: int) -> Fields:
     yield "groupId", body.text()
 
 
-def _init_producer_id(body: _Body, version: int) -> Fields:
+def _init_producer_id(body: Body, version: int) -> Fields:
     yield "transactionalId", body.text()
     yield "transactionTimeoutMs", body.cursor.int32()
 
 
-def _consumer_heartbeat(body: _Body, version: int) -> Fields:
+def _consumer_heartbeat(body: Body, version: int) -> Fields:
     yield "groupId", body.text()
     body.skip_text()  # MemberId
     body.cursor.int32()  # MemberEpoch
@@ -165,14 +149,14 @@ def _consumer_heartbeat(body: _Body, version: int) -> Fields:
     yield "serverAssignor", body.text()
 
 
-def _share_heartbeat(body: _Body, version: int) -> Fields:
+def _share_heartbeat(body: Body, version: int) -> Fields:
     yield "groupId", body.text()
     body.skip_text()  # MemberId
     body.cursor.int32()  # MemberEpoch
     yield "rackId", body.text()
 
 
-def _share_fetch(body: _Body, version: int) -> Fields:
+def _share_fetch(body: Body, version: int) -> Fields:
     cursor = body.cursor
     yield "groupId", body.text()
     body.skip_text()  # MemberId
@@ -187,7 +171,7 @@ def _share_fetch(body: _Body, version: int) -> Fields:
 class _Layout(NamedTuple):
     versions: range
     flexible: int
-    read: Callable[[_Body, int], Fields]
+    read: Callable[[Body, int], Fields]
 
 
 _LAYOUTS: Mapping[int, _Layout] = MappingProxyType(
@@ -227,7 +211,7 @@ def request_fields(api_key: int, api_version: int, frame: bytes, position: int, 
         cursor.take(max(0, cursor.int16()))  # ClientId, which is never compact
         if flexible:
             cursor.tags()
-        for name, value in layout.read(_Body(cursor, flexible), api_version):
+        for name, value in layout.read(Body(cursor, flexible), api_version):
             if value not in (None, "") or (api_key == _FETCH and name == "rackId"):
                 found[name] = "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)[:MOST_CHARACTERS]
     except WireError as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import address_answers as answers
@@ -23,7 +24,7 @@ from clientscope.session.session import Session
 from clientscope.session.state import Counted, ToClient
 from clientscope.wire import addresses
 from clientscope.wire.addresses import unchanged
-from clientscope.wire.describe_cluster import BrokerSoftware, software_in, with_software
+from clientscope.wire.describe_cluster import BrokerSoftware, software_of, with_software
 from clientscope.wire.metadata import MOST_HELD_BYTES, MetadataWalk
 
 
@@ -141,5 +142,5 @@ def test_a_damaged_answer_passes_unchanged(version: int, data: st.DataObject) ->
 
 
 def test_a_name_longer_than_gateways_say_is_none() -> None:
-    said = {885: b"\xca\x01" + b"k" * 201, 886: b"\x06" + b"4.4.0"}
-    assert software_in(said) == BrokerSoftware(None, "4.4.0")
+    said = {"_885": b"\xca\x01" + b"k" * 201, "_886": b"\x06" + b"4.4.0"}
+    assert software_of(SimpleNamespace(unknown_tags=said)) == BrokerSoftware(None, "4.4.0")
