@@ -72,7 +72,7 @@ class Common:
             shown, publish = PolicyMetrics(metrics.registry, instances), partial(publisher.publish, at_once=True)
             common.policy = PolicyRunner(PolicyPlan.of(settings), template, publish, metrics.count, shown)
         if settings.client_telemetry:
-            common.telemetry = Publisher(KafkaAccess.of(settings), metrics.count, settings.publish_queue_records // 2, BATCHED)
+            common.telemetry = Publisher(KafkaAccess.of(settings), metrics.count, settings.publish_queue_records // 2, **BATCHED)
         common.request_log = RequestLog.of(settings, place, metrics.count, common.names)
         return common
 
@@ -89,7 +89,7 @@ class Common:
         """Limits that have changed."""
         self.quota.change(rates(settings))
         if self.policy is not None:
-            self.policy.deadline_s = settings.policy_deadline_ms / 1000
+            self.policy.change_deadline(settings.policy_deadline_ms / 1000)
 
     async def reconfigure(self, settings: GatewaySettings) -> None:
         """Gives the policy its settings again, and reads the digest key again; where one can't be used, the log says so."""

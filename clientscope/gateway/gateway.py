@@ -94,7 +94,7 @@ class Gateway:
             lambda: self.brokers.has_rack,
         )
         self._telemetry = TelemetryRecords(self.registry, self._publish_telemetry, metrics.count)
-        self._status = StatusPublisher(place, self.registry, self.brokers, common.publisher, self.readiness, lambda: self.bypassed)
+        self._status = StatusPublisher(self, common.publisher)
         self._workers: Workers | None = None
 
     async def start(self, template: Template, *bootstrap: list[socket.socket]) -> None:
@@ -347,22 +347,11 @@ class StatusPublisher:
 
     A status is soon out of date, so none is written while the publisher's queue is half full.
 
-    Args:
-        health: what is wrong with the gateway, or nothing.
-        bypassed: whether it reads nothing of what passes.
     """
 
-    def __init__(
-        self,
-        place: GatewayPlace,
-        registry: ConnectionRegistry,
-        brokers: KnownBrokers,
-        publisher: Publisher,
-        health: Callable[[], str],
-        bypassed: Callable[[], bool],
-    ) -> None:
-        self._place, self._registry, self._brokers, self._publisher = place, registry, brokers, publisher
-        self._health, self._bypassed = health, bypassed
+    def __init__(self, gateway: Gateway, publisher: Publisher) -> None:
+        self._gateway, self._publisher = gateway, publisher
+        self._place = gateway.registry.place
         self._enough = publisher.room // 2
         self._reported_s = -INTERVAL_S
         self._reported: tuple[str, str] = ("", "")
@@ -379,7 +368,7 @@ class StatusPublisher:
     async def watch_broker(self) -> None:
         """Reports the broker's status for as long as the gateway runs."""
         while True:
-            status = await asyncio.to_thread(self._brokers.status, self._place, int(BROKER_INTERVAL_S * 1000))
+            status = await asyncio.to_thread(self._gateway.brokers.status, self._place, int(BROKER_INTERVAL_S * 1000))
             self._publish(status)
             await asyncio.sleep(BROKER_INTERVAL_S)
 
@@ -389,7 +378,8 @@ class StatusPublisher:
 
     def process(self) -> ProcessStatus:
         """How the gateway is now."""
-        reason = self._health() or ("it is bypassed: nothing of what passes is read" if self._bypassed() else "")
+        gateway = self._gateway
+        reason = gateway.readiness() or ("it is bypassed: nothing of what passes is read" if gateway.bypassed else "")
         return ProcessStatus(
             kind="gateway",
             id=self._place.gateway_id,
@@ -402,8 +392,8 @@ class StatusPublisher:
             last_record_ms=self._publisher.acknowledged_ms,
             figures={
                 "broker": self._place.broker_id,
-                "open_connections": len(self._registry.connections),
-                "client_instances": self._registry.instances(),
+                "open_connections": len(gateway.registry.connections),
+                "client_instances": gateway.instances(),
                 "unacknowledged_records": self._enough * 2 - self._publisher.room,
             },
         )

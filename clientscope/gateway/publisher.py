@@ -23,8 +23,6 @@ log = logging.getLogger(__name__)
 QUEUE_BYTES = 64 * 1024 * 1024
 """The most that the values of waiting records take, however few they are."""
 
-NOT_BATCHED: Mapping[str, int | str] = MappingProxyType({})
-
 BATCHED: Mapping[str, int | str] = MappingProxyType({"linger_ms": 1_000, "batch_size": 512 * 1024, "compression_type": "zstd"})
 """Records of a second go together, where nothing waits for them: a batch is compressed as a whole, and so what they share costs once."""
 
@@ -61,9 +59,7 @@ class Publisher:
         batched: settings of the producer by which records wait for others, to be compressed with them; by default none waits.
     """
 
-    def __init__(
-        self, kafka: Kafka, count: Callable[[str, str], None], queue_records: int = 30_000, batched: Mapping[str, int | str] = NOT_BATCHED
-    ) -> None:
+    def __init__(self, kafka: Kafka, count: Callable[[str, str], None], queue_records: int = 30_000, **batched: int | str) -> None:
         self._count = count
         self._queue: queue.SimpleQueue[_Entry | None] = queue.SimpleQueue()
         self._queue_records = queue_records

@@ -55,7 +55,7 @@ from clientscope.session.events import (
 from clientscope.session.opaque import OpaqueSession
 from clientscope.session.requested import NOTHING
 from clientscope.session.session import Log, Out, Session
-from clientscope.session.state import Counted, Held, Identified, Identity, Pushed, Requested, RequestFields, ToBroker, ToClient
+from clientscope.session.state import Counted, Held, Identified, Pushed, Requested, ToBroker, ToClient
 from clientscope.wire.frames import RESPONSE_HEAD, Passed
 
 _QUIET_S = 1.0
@@ -358,23 +358,8 @@ class ClientConnection:
         return self._client if side is CLIENT else self._broker
 
     @property
-    def identity(self) -> Identity:
-        """The client's identity, as far as it is known."""
-        return self.session.identity
-
-    @property
-    def requested(self) -> bytes:
-        """The versions that the client has requested, as `Requested` has them."""
-        return pack(self.session.requested)
-
-    @property
-    def shown(self) -> tuple[RequestFields, ...]:
-        """What its requests have shown of the client's settings."""
-        return self.session.shown
-
-    @property
     def unreported(self) -> bytes | None:
-        """The same, also once the connection has ended; None if the last `Requested` still holds."""
+        """The versions that the client has requested, also once the connection has ended; None if the last `Requested` still holds."""
         return self._reports.unreported(self.session)
 
 

@@ -361,13 +361,8 @@ class PolicyRunner:
             self._answer_early(waiting, "deadline")
         return waiting.answer.result()
 
-    @property
-    def deadline_s(self) -> float:
-        """How long one ``process`` may last; may change while it runs, from the next push on."""
-        return self._plan.deadline_s
-
-    @deadline_s.setter
-    def deadline_s(self, seconds: float) -> None:
+    def change_deadline(self, seconds: float) -> None:
+        """How long one ``process`` may last from the next push on."""
         self._plan = replace(self._plan, deadline_s=seconds)
         if self._worker is not None:
             self._worker.deadline_s = seconds

@@ -89,7 +89,7 @@ class Listener:
             address = "" if is_within(str(peer[0]), self._networks) else str(peer[0])
             waiting_from = self._waiting[address] if address else 0
             if (reason := self._gateway.refusal(address, self._waiting.total(), waiting_from)) is not None:
-                self._gateway.count("connections_refused", reason)
+                self._gateway.reporter.count("connections_refused", reason)
                 client.close()
                 continue
             self._waiting[address] += 1
@@ -116,7 +116,7 @@ class Listener:
             reason = "proxy_header_timeout"
         except OSError:
             reason = "proxy_header_missing"
-        self._gateway.count("connections_refused", reason)
+        self._gateway.reporter.count("connections_refused", reason)
         client.close()
         return None
 
@@ -131,7 +131,7 @@ class Listener:
             async with asyncio.timeout(self.timeout_s):
                 await transport.shake_hands()
         except OSError as error:  # SSLError and TimeoutError are
-            self._gateway.count("tls_handshakes_failed", failure(error))
+            self._gateway.reporter.count("tls_handshakes_failed", failure(error))
 
 
 def failure(error: OSError) -> str:

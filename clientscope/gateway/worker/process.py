@@ -11,7 +11,7 @@ import asyncio
 import logging
 import socket
 from collections import Counter
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -22,7 +22,7 @@ from clientscope.bounded import Present, Shared
 from clientscope.clock import now_ms
 from clientscope.gateway.channel import Channel, Tasks
 from clientscope.gateway.worker import memory
-from clientscope.gateway.worker.doors import Doors, Upstream
+from clientscope.gateway.worker.doors import Doors
 from clientscope.gateway.worker.messages import (
     Answer,
     BrokerFound,
@@ -44,7 +44,8 @@ from clientscope.gateway.worker.messages import (
 )
 from clientscope.gateway.worker.observed import Observed, RequestFilter, connection_name
 from clientscope.gateway.worker.proxy_protocol import Header
-from clientscope.gateway.worker.sides import Budget, ClientSide, Holder, Relay
+from clientscope.gateway.worker.sides import Budget, ClientSide, Relay
+from clientscope.model.requested_versions import pack
 from clientscope.session.addresses import BrokerAddresses
 from clientscope.session.events import Bypassed, Continue, Draining, Ended, News, PushAnswered, Stop, Tick
 from clientscope.session.opaque import OpaqueSession
@@ -72,30 +73,34 @@ def _budget_bytes(plan: WorkerPlan) -> int:
 
 
 class Worker:
-    """What the relays of one process share; all of it in one event loop."""
+    """What the relays of one process share; all of it in one event loop.
+
+    Attributes:
+        reporter: tells the main process.
+        doors: where connections come from, and where they go.
+        budget: of the bytes that are held for all of them.
+        tasks: what runs in the background.
+    """
 
     def __init__(self, plan: WorkerPlan, channel: Channel) -> None:
         self._plan = plan
-        self._reporter = Reporter(channel, lambda: self.draining.is_set() and not self._relays)
-        self._doors = Doors(plan.settings, self._relay, self)
+        self.reporter = Reporter(channel, lambda: self.draining.is_set() and not self._relays)
+        self.doors = Doors(plan.settings, self._relay, self)
         self._served, self._versions = Served(), Shared[frozenset[int]](MOST_SETS)
         self._telemetry = Telemetry(TelemetryPlan.of(plan.settings)) if plan.settings.client_telemetry else None
         self._fields = None if plan.settings.ignore_request_settings else Shared[RequestFields](MOST_HELD)
         self._fixed = BrokerAddresses(plan.open_ports.ports, self._found, plan.open_ports.brokers) if plan.open_ports else None
         self._logged = RequestFilter.of(plan.settings)
-        self._budget = Budget(_budget_bytes(plan), partial(self._all, Stop()), partial(self._all, Continue()), self.count, memory.give_back)
+        self.budget = Budget(
+            _budget_bytes(plan), partial(self._all, Stop()), partial(self._all, Continue()), self.reporter.count, memory.give_back
+        )
         self._next_id = plan.first_id
         self._relays: dict[int, Relay] = {}
         self._addresses: Present[str] = Present()
-        self._tasks = Tasks()
+        self.tasks = Tasks()
         self._bypassed = False
         self._measured_s = asyncio.get_running_loop().time()
         self.draining = asyncio.Event()
-
-    @property
-    def upstream(self) -> Upstream:
-        """The broker, for a connection that is opened now."""
-        return self._doors.upstream
 
     # What a relay needs.
 
@@ -121,7 +126,7 @@ class Worker:
         )
 
     def _found(self, broker_id: int, host: str, port: int) -> None:
-        self._reporter.report(BrokerFound(broker_id, host, port))
+        self.reporter.report(BrokerFound(broker_id, host, port))
 
     def _relay(self, header: Header) -> ClientSide:
         client = Relay(self).client
@@ -136,12 +141,12 @@ class Worker:
         name = connection_name(near, far, relay.connection_id)
 
         def write(at_s: float, head: bytes, identity: Identity, total_ms: float | None) -> None:
-            if self._reporter.behind:
-                self.count("request_log_dropped", "busy")
+            if self.reporter.behind:
+                self.reporter.count("request_log_dropped", "busy")
             else:
-                self._reporter.report(Logged(name, at_s, head, identity, total_ms))
+                self.reporter.report(Logged(name, at_s, head, identity, total_ms))
 
-        return Observed(self._logged, lambda: relay.connection.identity, write, lambda: relay.connection.observe(None))
+        return Observed(self._logged, lambda: relay.connection.session.identity, write, lambda: relay.connection.observe(None))
 
     def refusal(self, address: str, waiting: int = 0, waiting_from: int = 0) -> str | None:
         """Why one more connection from this address is not taken (Kafka's max.connections, max.connections.per.ip).
@@ -151,22 +156,10 @@ class Worker:
         """
         if len(self._relays) + waiting >= self._plan.settings.max_connections:
             return "max_connections"
-        if self._budget.total > self._budget.most_bytes + _MOST_BEYOND_BYTES:
+        if self.budget.total > self.budget.most_bytes + _MOST_BEYOND_BYTES:
             return "budget"
         most = self._plan.settings.max_connections_per_ip
         return "max_connections_per_ip" if most and self._addresses[address] + waiting_from >= most else None
-
-    def count(self, what: str, reason: str) -> None:
-        """Adds one to a counter."""
-        self._reporter.count(what, reason)
-
-    def reached(self, failure: str = "") -> None:
-        """The broker took a connection, or failed to."""
-        self._reporter.reached(failure)
-
-    def run(self, work: Coroutine[Any, Any, None]) -> None:
-        """Runs a coroutine in the background."""
-        self._tasks.run(work)
 
     def opened(self, relay: Relay, address: str) -> int:
         """A client has connected; returns its connection id."""
@@ -174,39 +167,30 @@ class Worker:
         self._next_id += 1
         self._relays[connection_id] = relay
         self._addresses[address] += 1
-        self._reporter.opened(connection_id, address)
+        self.reporter.opened(connection_id, address)
         return connection_id
 
     def report(self, relay: Relay, news: News) -> None:
         """Takes in what a connection reports; the answer to a push comes as `PushAnswered`."""
         match news:
             case Identified(identity):
-                self._reporter.identified(relay.connection_id, identity)
+                self.reporter.identified(relay.connection_id, identity)
             case Counted(what, reason):
-                self._reporter.count(what, reason)
+                self.reporter.count(what, reason)
             case OtherCluster():
-                self._reporter.report(news)
+                self.reporter.report(news)
             case Pushed():
                 self._pushed(relay, news)
-            case MetricsPushed() if self._reporter.behind:
-                self.count("telemetry_dropped", "busy")
+            case MetricsPushed() if self.reporter.behind:
+                self.reporter.count("telemetry_dropped", "busy")
             case _:
-                self._reporter.report(Said(relay.connection_id, news))
+                self.reporter.report(Said(relay.connection_id, news))
 
     def _pushed(self, relay: Relay, push: Pushed) -> None:
-        self._reporter.report(Said(relay.connection_id, push))
-        if not self._reporter.flush():
-            self.count("pushes_refused", "busy")
+        self.reporter.report(Said(relay.connection_id, push))
+        if not self.reporter.flush():
+            self.reporter.count("pushes_refused", "busy")
             asyncio.get_running_loop().call_soon(relay.handle, PushAnswered(push.token, _BUSY))
-
-    def holds(self, holder: Holder, held_bytes: int) -> None:
-        """Notes how many bytes are held for a connection."""
-        self._budget.holds(holder, held_bytes)
-
-    @property
-    def stopped(self) -> bool:
-        """Whether nothing is read from any connection now, since all hold too much."""
-        return self._budget.exceeded
 
     def _all(self, event: Stop | Continue | Bypassed) -> None:
         for relay in list(self._relays.values()):
@@ -216,7 +200,7 @@ class Worker:
         """A connection has ended."""
         del self._relays[relay.connection_id]
         self._addresses.leave(relay.address)
-        self._reporter.report(Closed(relay.connection_id, reason, requested))
+        self.reporter.report(Closed(relay.connection_id, reason, requested))
 
     # What the main process says.
 
@@ -230,7 +214,7 @@ class Worker:
                     relay.handle(PushAnswered(token, answer))
             case Refuse(connection_id, reason):
                 if (relay := self._relays.get(connection_id)) is not None:
-                    self.count("connections_refused", reason)
+                    self.reporter.count("connections_refused", reason)
                     relay.handle(Ended(reason))
             case Measure():
                 self._measure()
@@ -242,11 +226,11 @@ class Worker:
 
     def room(self) -> None:
         """The main process has read on: it gets what is now, for what it missed."""
-        self._reporter.room(lambda: [_standing(relay) for relay in self._relays.values()])
+        self.reporter.room(lambda: [_standing(relay) for relay in self._relays.values()])
 
     def _measure(self) -> None:
         """Says what has passed; next time, if the main process takes no report now."""
-        if self._reporter.behind:
+        if self.reporter.behind:
             return
         passed = {}
         for connection_id, relay in self._relays.items():
@@ -254,7 +238,7 @@ class Worker:
                 passed[connection_id] = relay.from_client, relay.from_broker
                 relay.from_client = relay.from_broker = 0
         now_s = asyncio.get_running_loop().time()
-        self._reporter.report(Measured(round((now_s - self._measured_s) * 1000), passed))
+        self.reporter.report(Measured(round((now_s - self._measured_s) * 1000), passed))
         self._measured_s = now_s
 
     # Time.
@@ -268,13 +252,13 @@ class Worker:
             unauthenticated_s = self._plan.settings.unauthenticated_timeout_ms / 1000
             idle_s = self._plan.settings.connections_max_idle_ms / 1000
             usual_s = min(1.0, unauthenticated_s / 4, idle_s / 4)
-            wanted_s = clock() + (0.05 if draining else _LOOK_S if self._budget.exceeded else usual_s)
+            wanted_s = clock() + (0.05 if draining else _LOOK_S if self.budget.exceeded else usual_s)
             await asyncio.sleep(wanted_s - clock())
             now_s = clock()
-            self._reporter.lag_s = max(0.0, now_s - wanted_s)
+            self.reporter.lag_s = max(0.0, now_s - wanted_s)
             if now_s - looked_s >= _LOOK_S:
                 looked_s = now_s
-                self._budget.look()
+                self.budget.look()
             self._bypass()
             event = Draining(now_s) if draining else Tick(now_s, unauthenticated_s, idle_s)
             for number, connection_id in enumerate(list(self._relays), 1):
@@ -284,36 +268,36 @@ class Worker:
                 relay.handle(event)
                 if number % _A_TURN == 0:
                     await asyncio.sleep(0)
-            self._reporter.flush()
+            self.reporter.flush()
 
     async def listen(self, listeners: Sequence[socket.socket]) -> None:
         """Takes connections, until it drains."""
-        await self._doors.open(listeners, self._plan.settings)
-        self.run(self._stop_listening())
-        self.run(self._watch_time())
+        await self.doors.open(listeners, self._plan.settings)
+        self.tasks.run(self._stop_listening())
+        self.tasks.run(self._watch_time())
 
     def _take(self, plan: WorkerPlan) -> None:
         """Limits apply at once, the rest to what connects from now on."""
         self._plan = plan
         if self._telemetry is not None:
             self._telemetry.plan = TelemetryPlan.of(plan.settings)
-        self._budget.most_bytes = _budget_bytes(plan)
-        self._doors.change(plan.settings)
+        self.budget.most_bytes = _budget_bytes(plan)
+        self.doors.change(plan.settings)
         if self._fixed is not None and plan.open_ports is not None:
             self._fixed.change(plan.open_ports.brokers)
 
     async def _stop_listening(self) -> None:
         await self.draining.wait()
-        self._doors.close()
+        self.doors.close()
 
     async def end(self) -> None:
         """Closes what is open; what is written already goes out."""
-        self._doors.close()
-        self._tasks.cancel()
+        self.doors.close()
+        self.tasks.cancel()
         for relay in list(self._relays.values()):
             relay.handle(Ended("gateway_stopping"))
         await asyncio.sleep(0)  # the transports' own last callbacks
-        self._reporter.flush()
+        self.reporter.flush()
 
     def _bypass(self) -> None:
         if self._bypassed:
@@ -321,8 +305,8 @@ class Worker:
 
 
 def _standing(relay: Relay) -> StandingConnection:
-    of = relay.connection
-    return StandingConnection(relay.connection_id, relay.address, of.identity, of.requested, of.shown)
+    session = relay.connection.session
+    return StandingConnection(relay.connection_id, relay.address, session.identity, pack(session.requested), session.shown)
 
 
 def run(channel: socket.socket, listeners: Sequence[socket.socket]) -> None:

@@ -68,16 +68,16 @@ class ReceivedBytes:
         held = self.held_bytes
         if held or self._counted:
             self._counted = held > 0
-            relay.host.holds(self, held)
+            relay.host.budget.holds(self, held)
         if relay.connection.some_full:
             for side in (relay.client, relay.broker):
                 if relay.connection.full(side.side):  # it may have more now than its transport said when it was full first
-                    relay.host.holds(side, side.held_bytes)
+                    relay.host.budget.holds(side, side.held_bytes)
 
     def release(self) -> None:
         """Counts nothing any more: the connection has ended."""
         if self._counted:
-            self._relay.host.holds(self, 0)
+            self._relay.host.budget.holds(self, 0)
 
 
 # Each connection stops reading from one side while anything for the other is unsent, so it holds one read of the socket at most, 256
@@ -251,11 +251,11 @@ class _Socket(asyncio.Protocol):
         self.relay.handle(Full(self.side))
 
     def resume_writing(self) -> None:
-        self.relay.host.holds(self, 0)
+        self.relay.host.budget.holds(self, 0)
         self.relay.handle(Free(self.side))
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self.relay.host.holds(self, 0)
+        self.relay.host.budget.holds(self, 0)
         self.relay.handle(Disconnected(self.side, exc is not None))
 
     @property
@@ -390,7 +390,7 @@ class Relay:
         """The client is there: count it, and connect upstream."""
         self.address = intern(self.client.address)
         if (reason := self.host.refusal(self.address)) is not None:
-            self.host.count("connections_refused", reason)
+            self.host.reporter.count("connections_refused", reason)
             self.handle(Ended(reason))
             self.client.close(at_once=True)
             return
@@ -399,11 +399,11 @@ class Relay:
         self.connection.observe(self.host.observed(self))
         if (principal := self.client.certified_principal) is not None:
             self.handle(Certified(principal))
-        self.host.run(self._connect())
+        self.host.tasks.run(self._connect())
 
     async def _connect(self) -> None:
-        failure = await self.host.upstream.connect(self.broker)
-        self.host.reached(failure)
+        failure = await self.host.doors.upstream.connect(self.broker)
+        self.host.reporter.reached(failure)
         if failure:
             self.handle(Ended("upstream_unreachable"))
 
@@ -412,10 +412,10 @@ class Relay:
         if self.connection.ended:
             self.broker.close(at_once=True)
             return
-        if self.host.upstream.takes_proxy_header:
+        if self.host.doors.upstream.takes_proxy_header:
             self.broker.send(build(*self.client.ends))
         self.handle(Connected(BROKER, self.broker.half_closes))
-        if self.host.stopped:
+        if self.host.budget.exceeded:
             self.handle(Stop())
 
     def handle(self, event: ConnectionEvent) -> None:

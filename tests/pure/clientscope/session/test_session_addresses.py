@@ -253,7 +253,7 @@ def test_settings_are_seen_in_requests_whose_answers_are_read_too() -> None:
     played.client(frame)
     (sent,) = played.sent
     assert sent[12:] == frame[12:]
-    assert played.connection.shown == (RequestFields(3, 8, (("allowAutoTopicCreation", "false"),)),)
+    assert played.connection.session.shown == (RequestFields(3, 8, (("allowAutoTopicCreation", "false"),)),)
 
 
 def settings(**given: Any) -> GatewaySettings:

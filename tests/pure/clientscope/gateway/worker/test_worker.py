@@ -26,7 +26,8 @@ PLAN = WorkerPlan(1 << 32, GatewaySettings(), PLACE, NO_SOFTWARE)
 def relay(address: str) -> Any:
     """Of a relay, what a worker keeps of it."""
     answers: list[Any] = []
-    connection = SimpleNamespace(identity=Identity("app"), requested=b"", shown=(RequestFields(0, 9, (("acks", "1"),)),))
+    session = SimpleNamespace(identity=Identity("app"), requested=(), shown=(RequestFields(0, 9, (("acks", "1"),)),))
+    connection = SimpleNamespace(session=session)
     return SimpleNamespace(address=address, connection=connection, connection_id=-1, answers=answers, handle=answers.append)
 
 
@@ -52,8 +53,8 @@ def test_reports_are_gathered_and_pushes_are_not() -> None:
         one = relay("10.0.0.1")
         for _ in range(50):
             one.connection_id = worker.opened(one, one.address)
-        worker.count("frames_refused", "bad_length")
-        worker.count("frames_refused", "bad_length")
+        worker.reporter.count("frames_refused", "bad_length")
+        worker.reporter.count("frames_refused", "bad_length")
         worker.report(one, Pushed(1, (ClientConfig("acks", "all", 1, False),)))
         return await read_until_quiet(reader)
 
@@ -93,7 +94,7 @@ def test_what_the_main_process_did_not_take_is_made_good(monkeypatch: pytest.Mon
         for number in range(8_000):
             relays.append(one := relay(f"10.0.{number // 250}.{number % 250}"))
             one.connection_id = worker.opened(one, one.address)
-            worker.count("upstream_failures", "TimeoutError")
+            worker.reporter.count("upstream_failures", "TimeoutError")
             if number % 50 == 0:
                 await asyncio.sleep(0.006)
             if number % 2:
