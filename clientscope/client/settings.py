@@ -140,18 +140,9 @@ def push_enabled(settings: Mapping[str, Any]) -> bool:
         SettingsError: it is neither true nor false.
     """
     value = _ours(settings, ENABLE_CONFIG_PUSH)
-    return value is None or is_enabled(ENABLE_CONFIG_PUSH, value)
-
-
-def is_enabled(key: str, value: Any) -> bool:
-    """A truth value under the name ``key``, in any dialect's spelling.
-
-    Raises:
-        SettingsError: it is neither true nor false.  A user who writes ``off`` may mean it.
-    """
-    text = str(value).strip().lower()
-    if text not in _TRUE | _FALSE:
-        raise SettingsError(f"{key} must be true or false (got {_got(value)})", f"set {key} to one of them")
+    text = "true" if value is None else str(value).strip().lower()
+    if text not in _TRUE | _FALSE:  # a user who writes ``off`` may mean it
+        raise SettingsError(f"{ENABLE_CONFIG_PUSH} must be true or false (got {_got(value)})", f"set {ENABLE_CONFIG_PUSH} to one of them")
     return text in _TRUE
 
 

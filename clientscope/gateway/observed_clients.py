@@ -32,16 +32,8 @@ from clientscope.policy.publishing import config_record, redacted_settings
 from clientscope.session.shown import MOST_HELD
 from clientscope.session.state import RequestFields
 
-# Instance ids of clients that have none of their own.
-
 _NAMESPACE = uuid.UUID("5f0f3d2c-6a0e-5c52-9d53-0d7f5b1a4e11")
-
-
-def found_instance_id(cluster_id: str, *identity: str) -> uuid.UUID:
-    """The instance id of a client that was found, made of names that are judged: a hash of a secret could be guessed."""
-    return uuid.uuid5(_NAMESPACE, identifier("found client", cluster_id, *identity))
-
-
+"""Of instance ids of clients that have none of their own."""
 MOST_VALUES = 8
 """Values of one setting that are recorded."""
 MOST_OF_TENANT = 40_000
@@ -235,12 +227,14 @@ class ObservedClients:
         context = self._registry.context(next(reversed(client.connections)))
         if context is None:
             return None
+        # Names that are judged: a hash of a secret could be guessed.
         identity = (names.principal or "", names.client_id or "", names.address, names.software_name, client_type.value)
+        found = identifier("found client", context.cluster_id, Origin.OBSERVED.name, context.gateway_id, *identity)
         return replace(
             context,
             software_name=names.software_name,
             software_version=names.software_version,
-            client_instance_id=found_instance_id(context.cluster_id, Origin.OBSERVED.name, context.gateway_id, *identity),
+            client_instance_id=uuid.uuid5(_NAMESPACE, found),
         )
 
     def _names(self, connection: Connection) -> Client:

@@ -82,11 +82,11 @@ class Unpublished:
 
     def take_closed(self, most: int) -> list[ClientConnectionRecord]:
         """The dropped records of connections that have closed, as they were, the oldest first; at most so many."""
-        return [self._closed.pop(connection_id) for connection_id in list(self._closed)[: max(most, 0)]]
+        return [self._closed.pop(connection_id) for connection_id in list(self._closed)[:most]]
 
     def open(self, most: int) -> list[int]:
         """Open connections that are to be recorded again, the longest unpublished first; at most so many."""
-        return list(self._changed)[: max(most, 0)]
+        return list(self._changed)[:most]
 
     def _forget(self, connection_id: int) -> None:
         self._new.discard(connection_id)

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import socket
 import ssl
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,13 +17,16 @@ from clientscope.gateway import tls
 from clientscope.gateway.worker.listener import Listener
 from clientscope.gateway.worker.messages import BACKLOG
 from clientscope.gateway.worker.proxy_protocol import Header
-from clientscope.gateway.worker.sides import ClientSide
 from clientscope.gateway.worker.tls_transport import TlsTransport
 
 if TYPE_CHECKING:
     from clientscope.gateway.worker.process import Worker
 
 log = logging.getLogger(__name__)
+
+
+_CONNECT_S = 10.0
+"""How long a connection to the broker may take."""
 
 
 @dataclass(slots=True)
@@ -34,20 +37,18 @@ class Upstream:
         address: host and port.
         tls: None where its listener speaks none.
         takes_proxy_header: whether a load balancer's header goes before each connection's bytes.
-        timeout_s: how long a connection to it may take.
     """
 
     address: tuple[str, int]
     tls: ssl.SSLContext | None = None
     takes_proxy_header: bool = False
-    timeout_s: float = 10.0
 
     async def connect(self, side: asyncio.Protocol) -> str:
         """Connects this side to the broker; returns how that failed, or an empty text."""
         loop = asyncio.get_running_loop()
         host, port = self.address
         try:
-            async with asyncio.timeout(self.timeout_s):
+            async with asyncio.timeout(_CONNECT_S):
                 if self.tls is None:
                     await loop.create_connection(lambda: side, host, port)
                 else:
@@ -63,13 +64,12 @@ class Doors:
     """The listeners and the upstream of one worker.
 
     Args:
-        relay: makes the relay of a connection with this header; its side that takes the socket.
         gateway: whose limits hold for headers and handshakes, too.
     """
 
-    def __init__(self, settings: GatewaySettings, relay: Callable[[Header], ClientSide], gateway: Worker) -> None:
+    def __init__(self, settings: GatewaySettings, gateway: Worker) -> None:
         self.upstream = Upstream(split_address(settings.upstream), takes_proxy_header=settings.upstream_proxy_protocol)
-        self._relay, self._gateway = relay, gateway
+        self._gateway = gateway
         self._networks = split_networks(settings.proxy_protocol_from)
         self._listeners: list[asyncio.Server | Listener] = []
 
@@ -80,11 +80,11 @@ class Doors:
         for listener in listeners:
             if contexts.server is None and not self._networks:
                 loop = asyncio.get_running_loop()
-                server = await loop.create_server(lambda: self._relay(Header()), sock=listener, backlog=BACKLOG)
+                server = await loop.create_server(lambda: self._gateway.relay(Header()), sock=listener, backlog=BACKLOG)
                 self._listeners.append(server)
             else:
                 timeout_s = settings.unauthenticated_timeout_ms / 1000
-                made = Listener(listener, contexts.server, self._networks, self._relay, self._gateway, timeout_s)
+                made = Listener(listener, contexts.server, self._networks, self._gateway, timeout_s)
                 self._listeners.append(made)
 
     def change(self, settings: GatewaySettings) -> None:

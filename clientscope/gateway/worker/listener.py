@@ -14,14 +14,13 @@ import errno
 import logging
 import socket
 import ssl
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from clientscope.bounded import Present
 from clientscope.config_types import Network, is_within
 from clientscope.errors import WireError
 from clientscope.gateway.worker.proxy_protocol import MOST_BYTES, Header, HeaderReader
-from clientscope.gateway.worker.sides import ClientSide
 from clientscope.gateway.worker.tls_transport import TlsTransport
 
 if TYPE_CHECKING:
@@ -41,7 +40,6 @@ class Listener:
     Args:
         listening: a listening socket, which is closed with this.
         networks: from where each connection begins with a header, and from nowhere else.
-        relay: makes the relay of a connection with this header; its side that takes the socket.
         timeout_s: how long a header may take, and then a handshake.
 
     Attributes:
@@ -53,7 +51,6 @@ class Listener:
         listening: socket.socket,
         context: ssl.SSLContext | None,
         networks: Sequence[Network],
-        relay: Callable[[Header], ClientSide],
         gateway: Worker,
         timeout_s: float,
     ) -> None:
@@ -61,7 +58,6 @@ class Listener:
         self._listening = listening
         listening.setblocking(False)
         self._networks = networks
-        self._relay = relay
         self._gateway = gateway
         self.timeout_s = timeout_s
         self._beginning: set[asyncio.Task[None]] = set()
@@ -121,7 +117,7 @@ class Listener:
         return None
 
     async def _begin(self, client: socket.socket, header: Header) -> None:
-        loop, side = asyncio.get_running_loop(), self._relay(header)
+        loop, side = asyncio.get_running_loop(), self._gateway.relay(header)
         if self.context is None:
             await loop.connect_accepted_socket(lambda: side, client)
             return

@@ -6,10 +6,9 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from ipaddress import ip_address
 
 from clientscope.config import GatewaySettings
-from clientscope.config_types import split_networks
+from clientscope.config_types import is_within, split_networks
 from clientscope.session.state import Identity
 from clientscope.wire.codes import API_VERSIONS, SASL_AUTHENTICATE, SASL_HANDSHAKE
 from clientscope.wire.frames import REQUEST_HEAD
@@ -46,10 +45,7 @@ class RequestFilter:
 
     def takes_address(self, address: str) -> bool:
         """Whether a client at this address may be one of them."""
-        try:
-            return not self.address or any(ip_address(address) in network for network in split_networks(self.address))
-        except ValueError:
-            return False
+        return not self.address or is_within(address, split_networks(self.address))
 
     def takes(self, identity: Identity) -> bool:
         """Whether this client is one of them, its address apart."""

@@ -85,7 +85,7 @@ class Worker:
     def __init__(self, plan: WorkerPlan, channel: Channel) -> None:
         self._plan = plan
         self.reporter = Reporter(channel, lambda: self.draining.is_set() and not self._relays)
-        self.doors = Doors(plan.settings, self._relay, self)
+        self.doors = Doors(plan.settings, self)
         self._served, self._versions = Served(), Shared[frozenset[int]](MOST_SETS)
         self._telemetry = Telemetry(TelemetryPlan.of(plan.settings)) if plan.settings.client_telemetry else None
         self._fields = None if plan.settings.ignore_request_settings else Shared[RequestFields](MOST_HELD)
@@ -128,7 +128,8 @@ class Worker:
     def _found(self, broker_id: int, host: str, port: int) -> None:
         self.reporter.report(BrokerFound(broker_id, host, port))
 
-    def _relay(self, header: Header) -> ClientSide:
+    def relay(self, header: Header) -> ClientSide:
+        """A new connection's, which a load balancer may have described; its side that takes the socket."""
         client = Relay(self).client
         client.source, client.destination = header.source, header.destination
         return client

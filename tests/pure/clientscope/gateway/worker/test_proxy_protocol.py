@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clientscope.config_types import is_within
+from clientscope.config_types import is_within, split_networks
 from clientscope.errors import WireError
 from clientscope.gateway.worker.proxy_protocol import MOST_BYTES, SIGNATURE, Header, HeaderReader, build
 
@@ -123,8 +123,6 @@ def test_a_zone_is_no_part_of_an_address() -> None:
 
 @given(st.one_of(st.ip_addresses(v=4), st.ip_addresses(v=6)))
 def test_only_declared_networks_send_one(address: IPv4Address | IPv6Address) -> None:
-    from clientscope.config_types import split_networks
-
     networks = split_networks("10.0.0.0/8, fd00::/8,192.0.2.7")
     first = address.packed[0]
     expected = str(address) == "192.0.2.7" or (first == 10 if address.version == 4 else first == 0xFD)
