@@ -44,8 +44,6 @@ class ClientSaid:
         upstream: the frame as the broker is to see it: as it came, but for the instance id.
     """
 
-    api_version: int
-    correlation_id: int
     client_id: str | None
     software_name: str | None
     software_version: str | None
@@ -59,7 +57,7 @@ def read_request(frame: bytes) -> ClientSaid:
     Raises:
         WireError: it is no such request; send it on as it is.
     """
-    _, _, version, correlation_id = REQUEST_HEAD.unpack_from(frame)
+    _, _, version, _ = REQUEST_HEAD.unpack_from(frame)
     cursor = Cursor(frame, REQUEST_HEAD.size)
     client_id = cursor.nullable_string()
     name = software_version = instance_id = None
@@ -71,7 +69,7 @@ def read_request(frame: bytes) -> ClientSaid:
             instance_id, upstream = _tagged_instance_id(frame, cursor.position)
         elif version == 5 and not _is_kafkas_v5(frame, cursor.position):
             instance_id, upstream = _texts_v5(frame, cursor.position)
-    return ClientSaid(version, correlation_id, client_id, name, software_version, instance_id, upstream)
+    return ClientSaid(client_id, name, software_version, instance_id, upstream)
 
 
 def _tagged_instance_id(frame: bytes, position: int) -> tuple[uuid.UUID | None, bytes]:

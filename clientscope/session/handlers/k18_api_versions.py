@@ -68,7 +68,7 @@ def request(state: SessionState, frame: bytes) -> list[Command]:
     name, version = intern(said.software_name or UNKNOWN), intern(said.software_version or UNKNOWN)
     identity = Identity(said.client_id and intern(said.client_id), name, version, said.instance_id)
     state.sent_api_versions(said.upstream)
-    return [state.forward(said.upstream, HANDLER, _Asked(said.api_version, identity))]
+    return [state.forward(said.upstream, HANDLER, _Asked(api_version, identity))]
 
 
 def response(state: SessionState, asked: _Asked, frame: bytes) -> list[Command]:

@@ -169,6 +169,7 @@ def test_nothing_comes_after_the_end() -> None:
         b"GET / HTTP/1.1",
         b"\x16\x03\x01\x02",
         struct.pack(">ihhi", -1, 3, 1, 7),
+        struct.pack(">ihhi", 0, 3, 1, 7),
         struct.pack(">ihhi", 7, 3, 1, 7),
         struct.pack(">ihhi", 2**31 - 1, 3, 1, 7),
     ],

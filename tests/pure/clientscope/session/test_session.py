@@ -12,7 +12,7 @@ import pytest
 from frame_bytes import head, in_frame, request_frame
 from kafka.protocol.metadata import ApiVersionsResponse
 from places import TESTS
-from played import Played, framed, from_broker, from_client
+from played import Played, framed, from_broker, from_client, request_id
 
 from clientscope.bounded import Shared
 from clientscope.session.handler import READ_LIMIT
@@ -122,8 +122,8 @@ def test_a_push_that_is_pipelined_behind_api_versions_is_pushed_by_who_that_says
     _, carrier = from_client(session, asked + push)
     assert isinstance(carrier, ToBroker)
     said, own = api_versions.read_request(carrier.data), api_versions.read_request(asked)
-    assert (said.api_version, said.software_name, said.client_id) == (own.api_version, own.software_name, own.client_id)
-    *_, pushed = from_broker(session, response() + response(correlation_id=said.correlation_id))
+    assert carrier.data[4:8] == asked[4:8] and (said.software_name, said.client_id) == (own.software_name, own.client_id)
+    *_, pushed = from_broker(session, response() + response(correlation_id=request_id(carrier.data)))
     assert isinstance(pushed, Pushed) and {each.key for each in pushed.configs} >= {"acks", "linger.ms", "client.id"}
     assert (pushed.correlation_id, session.identity.software_name) == (REQUEST_HEAD.unpack_from(push)[3], "kafka-python")
     assert 0 <= time.time() * 1000 - pushed.received_ms < 60_000
@@ -159,7 +159,7 @@ def test_f11_a_push_that_is_wrong_is_answered_and_counted(frame: bytes, code: in
     counted, carrier = from_client(session, frame)
     assert counted == Counted("pushes_refused", reason)
     assert isinstance(carrier, ToBroker)
-    counted, answer = from_broker(session, response(correlation_id=api_versions.read_request(carrier.data).correlation_id))
+    counted, answer = from_broker(session, response(correlation_id=request_id(carrier.data)))
     assert counted == Counted("pushes_answered", ERROR_NAMES[code])
     assert answered(answer).error_code == code
 
@@ -218,7 +218,7 @@ def test_the_texts_v5_gives_the_instance_id_and_goes_upstream_as_v4(session: Ses
     (command,) = from_client(session, v5(INSTANCE.bytes + b"\0"))
     assert isinstance(command, ToBroker)
     seen = api_versions.read_request(command.data)
-    assert (seen.api_version, seen.correlation_id, seen.software_name, seen.instance_id) == (4, 9, "java", None)
+    assert (command.data[6:12], seen.software_name, seen.instance_id) == (struct.pack(">hi", 4, 9), "java", None)
     from_broker(session, response(version=4, correlation_id=9))
     assert session.identity == Identity("app", "java", "5.0", INSTANCE)
 
