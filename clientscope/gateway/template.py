@@ -104,8 +104,12 @@ def live(control: socket.socket) -> None:
         pid = os.fork()
         if pid == 0:
             control.close()
-            sockets = [socket.socket(fileno=fd) for fd in fds]
-            _leave(partial(_work if command == _WORKER else _judge, *sockets))
+            channel, *listeners = [socket.socket(fileno=fd) for fd in fds]
+            if command == _WORKER:
+                _name("gw-worker")
+                _leave(partial(worker.run, channel, listeners))
+            _name("gw-policy")
+            _leave(partial(policy.live, channel))
         if command == _POLICY:
             policies.add(pid)
         for fd in fds:
@@ -116,16 +120,6 @@ def live(control: socket.socket) -> None:
     while _reap(policies) and time.monotonic() < deadline:
         time.sleep(0.02)
     os.killpg(0, signal.SIGKILL)
-
-
-def _work(channel: socket.socket, *listeners: socket.socket) -> None:
-    _name("gw-worker")
-    worker.run(channel, listeners)
-
-
-def _judge(channel: socket.socket) -> None:
-    _name("gw-policy")
-    policy.live(channel)
 
 
 def _name(text: str) -> None:
