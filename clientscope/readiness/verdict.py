@@ -165,7 +165,8 @@ class ReadinessVerdict:
     advice: str = ""
 
 
-@lru_cache(maxsize=4_096)  # a fleet has few different clients, and a verdict takes a tenth of a millisecond
+# A fleet has few different clients, and a verdict takes a tenth of a millisecond; one that has used all there is takes 70 KB here.
+@lru_cache(maxsize=512)
 def judge_readiness(client: ObservedUses, target: str) -> ReadinessVerdict:
     """What becomes of a client at brokers of a release.
 
