@@ -69,9 +69,9 @@ class FixedCluster:
         """Bootstrap servers of the listener that only tests use."""
         return ",".join(broker.plan.internal for broker in self.brokers.values())
 
-    def add(self, node: int) -> None:
+    def add(self, node: int, extra: Mapping[str, str] | None = None) -> None:
         """Starts one more broker, which is no controller."""
-        made = plan(node, self.folder, {**self.voters, node: 0}, self.cluster_id, {})
+        made = plan(node, self.folder, {**self.voters, node: 0}, self.cluster_id, extra or {})
         only_a_broker = {
             "process.roles": "broker",
             "listeners": f"CLIENT://127.0.0.1:{made.port},INTERNAL://127.0.0.1:{made.internal_port}",

@@ -68,7 +68,7 @@ def cluster(folder: Path) -> Iterator[TwoBrokers]:
     fixed = FixedCluster(folder, {1: free_port()}, new_cluster_id())
     extra = {"log.cleaner.backoff.ms": "100", "log.cleaner.min.cleanable.ratio": "0.01", "transaction.state.log.replication.factor": "1"}
     with running_brokers([plan(1, folder, fixed.voters, fixed.cluster_id, extra)]) as (first,), fixed.added:
-        fixed.add(2)
+        fixed.add(2, extra)
         yield TwoBrokers(first, fixed.brokers[2])
 
 
