@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from clientscope.bounded import Recent
 from clientscope.catalog.configs import TYPES, ClientType, Type
 from clientscope.catalog.dialects.java import JAVA
 from clientscope.catalog.settings import Release
@@ -336,7 +337,7 @@ class LibrdkafkaLogs:
 
     def __init__(self) -> None:
         self._open: dict[tuple[str, str], LoggedStart] = {}
-        self._versions: dict[tuple[str, str], str] = {}
+        self._versions: Recent[tuple[str, str], str] = Recent(_MOST_LIBRDKAFKA_OPEN)
 
     def read(self, number: int, text: LoggedLine) -> Iterator[LoggedStart]:
         """Takes a line, and gives clients of which no more is to come."""
@@ -350,7 +351,7 @@ class LibrdkafkaLogs:
         body = line[found.end() :]
         if "CONF|" not in line[: found.start() + 1]:
             if version := _VERSION.search(body):
-                self._note(instance, version[1])
+                self._versions[instance] = version[1]
             if instance in self._open:
                 yield self._finished(instance, True)
         elif body.rstrip().endswith(_CONF_BEGIN):
@@ -367,11 +368,6 @@ class LibrdkafkaLogs:
         """Gives the rest, once the log has ended."""
         for instance in list(self._open):
             yield self._finished(instance, False)
-
-    def _note(self, instance: tuple[str, str], version: str) -> None:
-        if len(self._versions) >= _MOST_LIBRDKAFKA_OPEN:
-            del self._versions[next(iter(self._versions))]
-        self._versions[instance] = version
 
     @staticmethod
     def _add(client: LoggedStart, key: str, setting: LoggedSetting) -> None:

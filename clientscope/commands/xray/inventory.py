@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from sys import intern
-from typing import Any
 
+from clientscope.bounded import Recent
 from clientscope.catalog.configs import ClientType
 from clientscope.catalog.dialects import dialect_of
 from clientscope.catalog.request_settings import shown_settings, shown_types
@@ -157,8 +157,10 @@ class Inventory:
         self.uncounted = False
         self._connections = 0
         self._introduced: OrderedDict[tuple[str, str], _Introduced] = OrderedDict()  # the oldest first
-        self._software: OrderedDict[tuple[str, str], tuple[str, str]] = OrderedDict()
-        self._names: OrderedDict[tuple[str, str, str, str], tuple[str, bool]] = OrderedDict()  # the newest, and whether it had another
+        self._software: Recent[tuple[str, str], tuple[str, str]] = Recent(MOST_CONNECTIONS)
+        self._names: Recent[tuple[str, str, str, str], tuple[str, bool]] = Recent(
+            MOST_CONNECTIONS
+        )  # the newest, and whether it had another
         self._nameless: dict[tuple[tuple[str, str], Client], ClientRequests] = {}
 
     def add(self, request: LoggedRequest, place: Place) -> None:
@@ -208,11 +210,6 @@ class Inventory:
             waiting = self._introduced[connection] = _Introduced(request, ClientRequests(place))
         waiting.add(request)
 
-    def _remember(self, known: OrderedDict[Any, Any], connection: object, value: object) -> None:
-        if len(known) >= MOST_CONNECTIONS:
-            known.popitem(last=False)
-        known[connection] = value
-
     def _count_oldest(self) -> None:
         connection, introduced = self._introduced.popitem(last=False)
         self._client(introduced.last, connection, introduced.requests.place, introduced)
@@ -254,14 +251,14 @@ class Inventory:
         of = log, request.connection, request.principal, request.address
         before, several = self._names.get(of, ("", False))
         if request.client_id and request.client_id != before and request.connection:
-            self._remember(self._names, of, (intern(request.client_id), several or before != ""))
+            self._names[of] = intern(request.client_id), several or before != ""
         return request.client_id or before
 
     def _software_of(self, request: LoggedRequest, connection: tuple[str, str], introduced: _Introduced | None) -> tuple[str, str]:
         """The software in the line; before Kafka 2.5, which logs none, that of the connection's ApiVersions."""
         if introduced and introduced.software:
             if not request.software_name:
-                self._remember(self._software, connection, introduced.software)
+                self._software[connection] = introduced.software
             return introduced.software
         if request.software_name:
             return request.software_name, request.software_version
