@@ -6,7 +6,7 @@ Kafka 2.8 and later write a JSON object (KAFKA-10525; Kafka's ``RequestConvertTo
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from json import JSONDecoder
 from typing import Any, NamedTuple
@@ -226,8 +226,9 @@ _FORWARDED = '{"isForwarded":true'
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d")
 
 
-OfLine = Callable[[int, str], object]
-"""What is done with a line, by its number and its text."""
+def is_of_request(line: str) -> bool:
+    """Whether a line is of the request logger."""
+    return _BEGIN in line
 
 
 class RequestLogReader:
@@ -237,10 +238,6 @@ class RequestLogReader:
     came, with separators and line ends.  So a line of text counts only where it can be read in one way, and a client whose names have line
     ends can't make lines of others: what follows the beginning of a broken line is held until it is known where that line ends.
 
-    Args:
-        others: gets the number and the text of each line that is of another logger.
-        own: gets those of each line that is of the request logger.
-
     Attributes:
         lines: that were read, of any logger.
         requests: that could be read.
@@ -248,8 +245,7 @@ class RequestLogReader:
             line is broken.
     """
 
-    def __init__(self, others: OfLine = lambda number, line: None, own: OfLine = lambda number, line: None) -> None:
-        self._others, self._own = others, own
+    def __init__(self) -> None:
         self.lines = self.requests = self.unreadable = 0
         self._all_at_info = True
         self._broken = self._holding = False
@@ -268,13 +264,11 @@ class RequestLogReader:
         """
         for line in lines:
             self.lines += 1
-            if _BEGIN not in line:
-                self._others(self.lines, line)
+            if not is_of_request(line):
                 if "from connection" in line:
                     for text in texts(line):
                         self._rest(text.line)
                 continue
-            self._own(self.lines, line)
             self._all_at_info &= "INFO" in line[: line.find(_BEGIN)]
             yield from self._of(line)
 

@@ -17,7 +17,7 @@ from clientscope.commands.lint.shown import plain
 from clientscope.commands.xray.incidents import Incidents, Place, is_of_broker
 from clientscope.errors import ClientscopeError
 from clientscope.logs import files
-from clientscope.logs.request_log import LoggedRequest, RequestLogReader
+from clientscope.logs.request_log import LoggedRequest, RequestLogReader, is_of_request
 from clientscope.model.client import Client
 from clientscope.report import text
 
@@ -158,9 +158,8 @@ class Inventory:
         self._connections = 0
         self._introduced: OrderedDict[tuple[str, str], _Introduced] = OrderedDict()  # the oldest first
         self._software: Recent[tuple[str, str], tuple[str, str]] = Recent(MOST_CONNECTIONS)
-        self._names: Recent[tuple[str, str, str, str], tuple[str, bool]] = Recent(
-            MOST_CONNECTIONS
-        )  # the newest, and whether it had another
+        # The newest, and whether the connection had another.
+        self._names: Recent[tuple[str, str, str, str], tuple[str, bool]] = Recent(MOST_CONNECTIONS)
         self._nameless: dict[tuple[tuple[str, str], Client], ClientRequests] = {}
 
     def add(self, request: LoggedRequest, place: Place) -> None:
@@ -278,8 +277,8 @@ class LogReader(RequestLogReader):
     """
 
     def __init__(self, inventory: Inventory, log: str) -> None:
-        search = inventory.credentials.setdefault(log, credentials.Search())
-        super().__init__(search.add, search.add_of_request)
+        super().__init__()
+        self._search = inventory.credentials.setdefault(log, credentials.Search())
         self._inventory, self._log = inventory, log
         self.size = 0
 
@@ -287,6 +286,8 @@ class LogReader(RequestLogReader):
         """Takes a line, without its end."""
         self.size += len(line) + 1
         self._add(self.read((line,)))
+        search = self._search.add_of_request if is_of_request(line) else self._search.add
+        search(self.lines, line)
 
     def _add(self, requests: Iterable[LoggedRequest]) -> None:
         for request in requests:
