@@ -77,6 +77,20 @@ class LineStarts:
         return Region(*self.at(start), *self.at(stop))
 
 
+def as_seen(lines: LineStarts, region: Region) -> Region:
+    """Columns as an editor counts them, which reads UTF-8, of a region that counts bytes.
+
+    Args:
+        lines: of the file's bytes as ISO-8859-1, in which each is a character.
+    """
+
+    def column(line: int, column: int) -> int:
+        start = lines.starts[line - 1]
+        return len(lines.text[start : start + column - 1].encode("iso-8859-1").decode("utf-8", "replace")) + 1
+
+    return Region(region.line, column(region.line, region.column), region.end_line, column(region.end_line, region.end_column))
+
+
 def as_text(value: Any) -> str | None:
     """A value as Kafka writes it; None where it is no text, number or list of them."""
     text: str | None = None

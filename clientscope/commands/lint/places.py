@@ -28,7 +28,7 @@ from clientscope.commands.lint.placed import (
     LineStarts,
     Malformed,
     Placed,
-    Region,
+    as_seen,
     as_text,
     clean,
     embedded,
@@ -249,7 +249,7 @@ def _properties(content: bytes) -> Iterator[Placed]:
                 body = element.source.rstrip("\r\n")
                 found = _PROPERTY.match(body)
                 value_at = found.end() if found else len(body)
-                region = _as_seen(text, lines, lines.region(position + value_at, position + len(body)))
+                region = as_seen(lines, lines.region(position + value_at, position + len(body)))
                 bare = body.strip(" \t\f") == element.key
                 yield Placed(element.key, element.value, region, lines.at(position)[0], bare=bare)
             position += len(element.source)
@@ -264,20 +264,6 @@ def _check_continued(text: str) -> None:
         continued = continued + 1 if (len(line) - len(line.rstrip("\\"))) % 2 else 0
         if continued > MAX_LINES:
             raise Malformed(f"a setting has more than {MAX_LINES} lines")
-
-
-def _as_seen(text: str, lines: LineStarts, region: Region) -> Region:
-    """Columns as an editor counts them, which reads UTF-8 where Java reads ISO-8859-1."""
-
-    def column(line: int, column: int) -> int:
-        start = lines.starts[line - 1]
-        return len(_utf8(text[start : start + column - 1])) + 1
-
-    return Region(region.line, column(region.line, region.column), region.end_line, column(region.end_line, region.end_column))
-
-
-def _utf8(text: str) -> str:
-    return text.encode("iso-8859-1").decode("utf-8", "replace")
 
 
 _TEXT = r'"(?:[^"\\\n]|\\.)*+"?'  # also one that nothing ends, so that none begins within it

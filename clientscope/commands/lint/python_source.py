@@ -11,7 +11,7 @@ import ast
 import warnings
 from collections.abc import Iterator
 
-from clientscope.commands.lint.placed import LineStarts, Placed, Region, as_text
+from clientscope.commands.lint.placed import LineStarts, Placed, Region, as_seen, as_text
 
 MAX_BYTES = 256 << 10
 """Of source that is parsed: its tree takes up to 450 times as much memory."""
@@ -40,7 +40,7 @@ def python_settings(content: bytes) -> Iterator[Placed]:
             nodes = list(ast.walk(ast.parse(text)))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return
-    lines = LineStarts(text)
+    lines = LineStarts(text.encode().decode("iso-8859-1"))
     for number, (client, pairs) in enumerate(_clients(nodes)):
         prefix = f"[{number}].python.{client}." if number else f"python.{client}."
         for name, line, value in pairs:
@@ -84,15 +84,9 @@ def _name(function: ast.expr) -> str:
 
 
 def _region(lines: LineStarts, node: ast.expr) -> Region:
-    """Its place; ``ast`` counts columns in bytes of UTF-8."""
-
-    def column(row: int, column: int) -> int:
-        start = lines.starts[row - 1]
-        return len(lines.text[start : start + column].encode()[:column].decode(errors="ignore")) + 1
-
+    """Its place; ``ast`` counts columns in bytes of UTF-8, from 0."""
     assert node.end_lineno is not None and node.end_col_offset is not None, "of parsed source"
-    first, last = column(node.lineno, node.col_offset), column(node.end_lineno, node.end_col_offset)
-    return Region(node.lineno, first, node.end_lineno, last)
+    return as_seen(lines, Region(node.lineno, node.col_offset + 1, node.end_lineno, node.end_col_offset + 1))
 
 
 def _literal(node: ast.expr) -> str | None:
