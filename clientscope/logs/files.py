@@ -8,7 +8,7 @@ import os
 import select
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import IO
@@ -177,15 +177,6 @@ class FollowedPipe(Followed):
         chunk = os.read(self._descriptor, _MOST_AT_ONCE)
         self.ended = not chunk
         return chunk
-
-
-def open_logs(paths: Sequence[Path | None], stack: ExitStack) -> list[Followed]:
-    """Begins to follow files and standard input (None).
-
-    Raises:
-        SettingsError: a file can't be read.
-    """
-    return [FollowedPipe("<stdin>", sys.stdin.fileno()) if path is None else FollowedFile(path, stack) for path in paths]
 
 
 def follow(followed: list[Followed], until: float) -> Iterator[tuple[Followed, str]]:

@@ -28,14 +28,13 @@ from clientscope.commands.xray.raised import (
     raised,
     restore,
     start_watchdog,
-    state_dir,
 )
 from clientscope.errors import ClientscopeError, EnvironmentProblem, SettingsError
 from clientscope.kafka.access import KafkaAccess
 from clientscope.kafka.admin import REQUEST_LOGGER, AdminClient, connected, send_deprecated
 from clientscope.local.process import spawn, stop
 from clientscope.logs import files
-from clientscope.logs.files import Followed, FollowedPipe, follow, open_logs
+from clientscope.logs.files import Followed, FollowedFile, FollowedPipe, follow
 from clientscope.readiness.judging import oldest_release
 
 _OWN_CLIENT_ID = f"clientscope-xray-{secrets.token_hex(8)}"
@@ -88,7 +87,7 @@ def _look(settings: XraySettings, access: KafkaAccess, connect: Connect, guard: 
     _agree(settings, brokers)
 
     def level_raised(broker: int) -> AbstractContextManager[None]:
-        return raised(journal_of(state_dir(), cluster.cluster_id, broker), connect, broker, guard.watch, settings.level.upper())
+        return raised(journal_of(cluster.cluster_id, broker), connect, broker, guard.watch, settings.level.upper())
 
     look = Look(Inventory(), broker_release=oldest_release(versions))
     left = settings.max_bytes
@@ -162,7 +161,7 @@ def _refuse_info(given: str, versions: Iterable[str]) -> None:
 def _restore_what_others_left(cluster_id: str, brokers: Sequence[int], connect: Connect) -> None:
     for broker in brokers:
         try:
-            level = restore(journal_of(state_dir(), cluster_id, broker), connect)
+            level = restore(journal_of(cluster_id, broker), connect)
         except InUseError:
             continue
         if level:
@@ -228,7 +227,9 @@ def open_all(paths: list[Path | None], command: str, brokers: Sequence[int], sta
     Raises:
         SettingsError: a file can't be read, or the command can't be started.
     """
-    followed = open_logs(paths, stack)
+    followed: list[Followed] = [
+        FollowedPipe(files.shown(None), sys.stdin.fileno()) if path is None else FollowedFile(path, stack) for path in paths
+    ]
     for broker in brokers if command else ():
         words = [word.replace("{broker}", str(broker)) for word in shlex.split(command)]
         try:

@@ -34,14 +34,10 @@ _LEVELS = ("ALL", "TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL", "OFF")
 Connect = Callable[[], AdminClient]
 
 
-def state_dir() -> Path:
-    """Where journals are: ``$XDG_STATE_HOME/clientscope/xray``, by default below ``~/.local/state``."""
-    return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "clientscope" / "xray"
-
-
-def journal_of(folder: Path, cluster_id: str, broker: int) -> Path:
-    """The journal of a broker."""
-    return folder / f"{re.sub(r'[^A-Za-z0-9_-]', '_', cluster_id)[:64]}-{broker}.json"
+def journal_of(cluster_id: str, broker: int) -> Path:
+    """The journal of a broker, in ``$XDG_STATE_HOME/clientscope/xray``, by default below ``~/.local/state``."""
+    state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
+    return state / "clientscope" / "xray" / f"{re.sub(r'[^A-Za-z0-9_-]', '_', cluster_id)[:64]}-{broker}.json"
 
 
 @contextmanager
