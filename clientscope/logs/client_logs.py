@@ -197,8 +197,8 @@ class _Message(LoggedStart):
         return self.before.startswith(process) if self.process is None else self.process == process
 
     def is_of(self, text: LoggedLine, start: str) -> bool:
-        """Whether a line that begins so may be of its process."""
-        return text.process == self.fields and start.startswith(self.before if self.process is None else self.process)
+        """Whether a line that begins so may be of its process, which its first setting shows."""
+        return self.process is not None and text.process == self.fields and start.startswith(self.process)
 
 
 class JavaLogs:
@@ -244,7 +244,7 @@ class JavaLogs:
     def _begin(self, number: int, text: LoggedLine, name: str, stripped: str) -> Iterator[LoggedStart]:
         before = origin(stripped[: -8 - len(name)][:1_000])
         for message in self._open:
-            if message.process is not None and message.is_of(text, before):
+            if message.is_of(text, before):
                 message.foreign = _GAP + 1
         if name not in _CLIENTS and name not in _ROLES:
             return
@@ -268,19 +268,19 @@ class JavaLogs:
         return True
 
     def _add_unused(self, number: int, text: LoggedLine, start: str, names: str) -> None:
-        message = next((each for each in reversed(self._open) if each.process is not None and each.is_of(text, start)), None)
+        message = next((each for each in reversed(self._open) if each.is_of(text, start)), None)
         known = self._unused if message is None else message.unused
         if len(known) < MAX_SETTINGS:
             known |= dict.fromkeys(names.split(", "), number)
 
     def _pass(self, text: LoggedLine, start: str) -> None:
         for message in self._open:
-            if message.process is not None and message.is_of(text, start):
+            if message.is_of(text, start):
                 message.foreign += 1
 
     def _end_with(self, text: LoggedLine, start: str, version: str) -> Iterator[LoggedStart]:
         """A process has one version of Kafka's jar, so it is that of all its clients before."""
-        ended = [message for message in self._open if message.is_of(text, start) and message.process is not None]
+        ended = [message for message in self._open if message.is_of(text, start)]
         for message in ended:
             self._open.remove(message)
             if message.role != _CONNECTOR:
