@@ -19,6 +19,7 @@ from clientscope.errors import ClientscopeError
 from clientscope.logs import files
 from clientscope.logs.request_log import LoggedRequest, RequestLogReader, is_of_request
 from clientscope.model.client import Client
+from clientscope.readiness.verdict import BETWEEN_BROKERS
 from clientscope.report import text
 
 MOST_CLIENTS = 20_000
@@ -35,8 +36,8 @@ MOST_NAMELESS = 10_000
 
 _INTRODUCTIONS = frozenset({17, 18, 36})
 """SaslHandshake, ApiVersions, SaslAuthenticate: sent before it is known who the client is."""
-_OF_BROKERS = frozenset({4, 5, 6, 7, 27, 52, 53, 54, 55, 56, 58, 59, 62, 63, 67, 70, 73, 82, 83, 84, 85, 86, 87})
-"""Requests that only brokers and controllers send: they need ClusterAction."""
+_OF_BROKERS = BETWEEN_BROKERS | {27, *range(83, 88)}
+"""Requests that only brokers and controllers send, with those of transactions and share groups: they need ClusterAction."""
 _UNKNOWN = "unknown", "unknown"
 
 

@@ -106,8 +106,9 @@ def test_what_a_connection_sends_before_it_is_authenticated_is_no_client_of_its_
 
 def test_brokers_are_no_clients() -> None:
     fetches = [request(number, api_key=1, fields={"replicaId": replica}) for number, replica in ((1, "2"), (3, "-1"))]
-    inventory = inventory_with(fetches[0], request(2, api_key=67, fields={}), fetches[1])
-    assert [client.acts_as_broker for client in inventory.clients.values()] == [True, True, False]
+    of_broker, of_admin = (request(number, api_key=key, fields={}) for number, key in ((2, 67), (4, 55)))  # DescribeQuorum
+    inventory = inventory_with(fetches[0], of_broker, fetches[1], of_admin)
+    assert [client.acts_as_broker for client in inventory.clients.values()] == [True, True, False, False]
 
 
 def test_connections_beyond_the_limits_change_only_their_count(monkeypatch: pytest.MonkeyPatch) -> None:
