@@ -10,7 +10,6 @@ from corpora import FOLDER
 from golden import is_golden, session
 
 LOGS = FOLDER / "logs"
-SECRETS = ("secret-ks-42", "secret-kp-42", "secret-ts-42", "Lag-Pw-42")
 
 SESSION = (
     *(f"lint {name}.log --fail-on critical" for name in ("c01-quarkus-merge", "c02-lagexporter")),
@@ -30,13 +29,6 @@ def beside_the_logs(clientscope: Run, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_people_reported(clientscope: Run) -> None:
     assert is_golden(session(clientscope, SESSION), __file__, "reported.txt")
-
-
-@pytest.mark.parametrize("form", ["full", "concise", "json", "sarif", "github"])
-def test_no_secret_of_a_log_is_shown(form: str, clientscope: Run) -> None:
-    said = clientscope("lint", "c01-quarkus-merge.log", "c02-lagexporter.log", "--output-format", form)
-    assert said.status == 1
-    assert not [secret for secret in SECRETS if secret in said.out + said.err]
 
 
 def test_a_name_that_the_broker_fills_in_changes_nothing(clientscope: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

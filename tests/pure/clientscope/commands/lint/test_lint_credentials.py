@@ -35,15 +35,16 @@ def test_a_credential_is_found_with_its_line_and_never_shown(
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"),
+    ("name", "text", "expected"),
     [
-        ("a line of many\n" * 100_000 + "password=canary-Big-1\n", "SK001 100001"),
-        (f"{'var a = 1; ' * 2_000}password='canary-End-1'\n", "SK001 1"),
+        ("big.txt", "a line of many\n" * 100_000 + "password=canary-Big-1\n", "SK001 100001"),
+        ("big.txt", f"{'var a = 1; ' * 2_000}password='canary-End-1'\n", "SK001 1"),
+        ("a.json", "[" + '"word", ' * 200_000 + '{"sasl.password": "Zq5canary9"}]', "SK001 1"),
     ],
-    ids=["behind a MiB", "the end of a long line"],
+    ids=["behind a MiB", "the end of a long line", "one endless line"],
 )
-def test_a_credential_is_found_however_far_it_is(lint: Document, text: str, expected: str) -> None:
-    assert leaks(lint("big.txt", text)) == expected
+def test_a_credential_is_found_however_far_it_is(lint: Document, name: str, text: str, expected: str) -> None:
+    assert leaks(lint(name, text)) == expected
 
 
 @pytest.mark.parametrize("line", lines("credentials"))

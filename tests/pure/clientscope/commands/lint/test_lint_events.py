@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 from command_runs import Document, Run
-from corpora import FOLDER
 
 from clientscope.logs.client_logs import LoggedLine
 from clientscope.logs.events import EVENTS, MOST, EventLog
@@ -27,13 +26,6 @@ def test_events(lines: str, expected: str, run: Run) -> None:
     (finding,), (file,) = report["findings"], report["files"]
     assert f"{finding['code']} {file['instance']['client_id'] or '-'} {finding['line']}" == expected.strip()
     assert said.status == (0 if finding["code"] == "LG102" else 1)
-
-
-def test_an_event_is_of_the_client_whose_settings_are_logged(run: Run) -> None:
-    said = run(str(FOLDER / "logs" / "c05-rdkafka.log"), "--output-format", "json")
-    report = json.loads(said.out)
-    (file,) = report["files"]
-    assert (file["instance"]["client_id"], file["findings"]) == ("rdkafka", 3)
 
 
 def test_one_that_comes_again_is_one_finding(lint: Document) -> None:

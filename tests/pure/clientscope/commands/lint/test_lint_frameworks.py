@@ -61,23 +61,8 @@ def test_a_profile_of_the_rules_file_comes_before_the_address(lint: Document) ->
     assert "AN302" not in judged(lint("a.properties", text, "--rules", "rules.toml"))
 
 
-VALUES = """
-spring.kafka.producer.batch-size          | 16KB      | batch.size        | 16384
-spring.kafka.producer.batchSize           | 1MB       | batch.size        | 1048576
-spring.kafka.consumer.heartbeat-interval  | 3s        | heartbeat.interval.ms | 3000
-spring.kafka.consumer.fetch-max-wait      | PT1S      | fetch.max.wait.ms | 1000
-spring.kafka.consumer.fetch-min-size      | 10        | fetch.min.bytes   | 10
-spring.kafka.producer.properties.batch.size | 16KB    | batch.size        | 16KB
-spring.kafka.consumer.ssl.key-store-password | p      | ssl.keystore.password | p
-SPRING_KAFKA_CONSUMER_MAX_POLL_RECORDS    | 5         | max.poll.records  | 5
-SPRING_KAFKA_PRODUCER_PROPERTIES_LINGER_MS | 5        | linger.ms         | 5
-Kafka.Acks                                | Leader    | acks              | 1
-""".strip().splitlines()
-
-
-@pytest.mark.parametrize("row", VALUES)
-def test_names_and_values_in_the_frameworks_own_spelling(row: str) -> None:
-    name, text, key, value = (each.strip() for each in row.split("|"))
+@pytest.mark.parametrize(("name", "text", "key", "value"), cases(__file__, "spellings.txt"))
+def test_names_and_values_in_the_frameworks_own_spelling(name: str, text: str, key: str, value: str) -> None:
     beside = {"Kafka.BootstrapServers": "b:1"} if name.startswith("Kafka") else {}
     (client,) = clients({name: text, **beside})
     assert client.names[key] == name
@@ -96,16 +81,9 @@ def test_the_librarys_own_setting_counts_before_the_frameworks() -> None:
     assert client.names["acks"] == "spring.kafka.producer.properties.acks"
 
 
-NOBODYS = (
-    {"kafka.topic": "a", "kafka.retries": "3"}, {"properties.retries": "3"}, {"App.ClientId": "a", "App.Retries": "3"},
-    {"spring.kafka.listener.ack-mode": "record"}, {"spring.kafka.producer.name": "a"},
-    {"KAFKA_NODE_ID": "1", "KAFKA_ACKS": "1"}, {"KAFKA_CFG_NODE_ID": "1", "KAFKA_ACKS": "1"},
-)  # fmt: skip
-
-
-@pytest.mark.parametrize("values", NOBODYS, ids=lambda values: next(iter(values)))
-def test_what_only_looks_so_is_nobodys(values: dict[str, str]) -> None:
-    assert clients(values) == []
+@pytest.mark.parametrize(("names",), cases(__file__, "nobodys.txt"))
+def test_what_only_looks_so_is_nobodys(names: str) -> None:
+    assert clients(dict.fromkeys(names.split(), "1")) == []
 
 
 NAMES = st.lists(st.sampled_from(["spring", "kafka", "producer", "properties", "acks", "Acks", "[0]", "%dev", "a", "KAFKA_ACKS", "->", ""]))
@@ -115,12 +93,6 @@ NAMES = st.lists(st.sampled_from(["spring", "kafka", "producer", "properties", "
 def test_each_name_is_of_the_file(values: dict[str, str]) -> None:
     for client in clients(values):
         assert values.keys() >= set(client.names.values()) and client.names
-
-
-@pytest.mark.parametrize("more", ["", '"url": "u", "scope": "s", "audience": "a", '])
-def test_a_few_names_of_another_library_dont_make_it_a_client(lint: Document, more: str) -> None:
-    (file,) = lint("a.json", f'{{{more}"client_id": "a", "group_id": "g"}}')["files"]
-    assert bool(file["skipped"]) == bool(more)
 
 
 PARTS = [*"ab.\"'{}[]=:,#/;<>\\ \n\r", "<<A\n", "\nA\n", "=>", "[[a]]\n"]

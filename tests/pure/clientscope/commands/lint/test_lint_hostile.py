@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from backtracking import steps
-from command_runs import Document, Run
+from command_runs import Run
 from every import every
 
 from clientscope.commands.lint import blocks, credentials, places
@@ -144,18 +144,6 @@ def as_the_runner_reads_it(line: str) -> tuple[str, dict[str, str], str]:
     return command, properties, unescape(data, ("%0D", "%0A", "%25"))
 
 
-def test_a_value_that_is_filled_in_later_is_no_leak(lint: Document) -> None:
-    def leaks(jaas: str, password: str) -> list[str]:
-        findings = lint("x.properties", f"acks=all\nsasl.jaas.config={jaas}\nssl.key.password={password}\n")["findings"]
-        return [finding["settings"][0]["key"] for finding in findings if finding["code"] == "SK001"]
-
-    jaas = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="u" password="PW";'
-    assert leaks(jaas.replace("PW", "${file:/run/kafka:pw}"), "${env:KEY}") == []
-    assert leaks(jaas.replace("PW", "{{ .Values.pw }}"), "$(KEY)") == []
-    assert leaks(jaas.replace("PW", "hunter2"), "x${env:KEY}") == ["sasl.jaas.config", "ssl.key.password"]
-    assert leaks(jaas.replace("PW", "hunter2${x}"), "${a}") == ["sasl.jaas.config"]
-
-
 def test_a_file_of_unknown_names_hides_no_other_files_mistake(run: Run) -> None:
     Path("a.properties").write_text("acks=all\n" + "".join(f"orders.name{number}=1\n" for number in range(3_000)))
     Path("b.properties").write_text("acks=all\nlinger.msec=5\n")
@@ -208,37 +196,3 @@ def test_a_text_that_nothing_ends_takes_few_steps_for_each_character(piece: str)
             found = re.search(pattern, text[left:])
             left = left + found.end() if found else len(text)
         assert taken <= 100 * len(text)
-
-
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("a.json", '[{"acks": "0"}]'),
-        ("a.json", "null"),
-        ("a.yml", ""),
-        ("a.yml", "---\n- hosts: all\n---\nb\n"),
-        ("a.log", "all is well\n"),
-    ],
-)
-def test_what_was_read_and_has_no_settings_is_no_error(run: Run, name: str, text: str) -> None:
-    Path(name).write_text(text)
-    said = run(name, "--output-format", "concise")
-    assert (said.status, said.err, said.out.startswith(f"– {name}: not judged: no ")) == (0, "", True)
-
-
-def test_json_may_have_comments_and_a_last_comma(run: Run) -> None:
-    text = '{ // as .NET reads it: "a\n  "acks": "0", // "never"\n  "bootstrap.servers": "http://a,]",\n}\n'
-    Path("appsettings.json").write_text(text)
-    said = run("appsettings.json", "--output-format", "concise")
-    assert said.out.startswith("appsettings.json:2:11: AN101 high"), said
-
-
-def test_a_credential_is_found_in_dotnets_markup(run: Run) -> None:
-    Path("App.config").write_text('<configuration>\n  <add key="SaslPassword" value="Zq5canary9"/>\n</configuration>\n')
-    assert run("App.config", "--output-format", "concise").out.startswith("App.config:2:34: SK001 critical")
-
-
-def test_a_credential_is_found_anywhere_in_one_endless_line(run: Run) -> None:
-    Path("a.json").write_text("[" + '"word", ' * 200_000 + '{"sasl.password": "Zq5canary9"}]')
-    said = run("a.json", "--output-format", "concise")
-    assert (said.status, "SK001 critical" in said.out, "canary" in said.out) == (1, True, False)

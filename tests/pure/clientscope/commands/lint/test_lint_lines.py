@@ -40,12 +40,6 @@ def test_says_what_is_in_effect_in_place_of_what_the_file_has(lint: Document) ->
     ]
 
 
-@pytest.mark.parametrize("text", ["enable.idempotence=true\nacks=all\n", "spring.kafka.producer.acks=all\n"])
-def test_bug_of_a_release_is_at_no_setting(lint: Document, text: str) -> None:
-    report = lint("a.properties", text, "--software-version", "4.1.1")
-    assert [(each["line"], each["settings"]) for each in report["findings"] if each["code"] == "AN307"] == [(None, [])]
-
-
 @pytest.mark.parametrize(
     ("code", "line"),
     [

@@ -26,17 +26,6 @@ def test_a_prefix_says_whose_it_is(name: str, client_type: str, kafka_name: str)
     assert (group.client_type, dict(group.names)) == (ClientType(client_type), {kafka_name: name})
 
 
-NONE = (
-    "acks", "producer.name", "my.producer.acks", "producer", "producer.", "spring.kafka.producer.name", "mp.messaging.outgoing.acks",
-    "mp.messaging.outgoing.orders.topic", "KAFKA_TOPIC", "KAFKA_BATCH_SIZE", "KAFKA_CLIENTID", "spec.mirrors[0].config.producer.acks",
-    "spring.kafka.producer.properties[linger.ms]",
-)  # fmt: skip
-
-
-def test_other_names_are_nobodys() -> None:
-    assert [name for name in NONE if clients({name: "1"})] == []
-
-
 CONNECTS = {
     "acks": "1", "retries": "0", "max.in.flight.requests.per.connection": "10", "linger.ms": "5",
 }  # fmt: skip
@@ -54,14 +43,6 @@ def test_what_a_frameworks_own_setting_allows_is_not_refused(prefix: str, versio
     assert not {"CF104", "AN102", "AN104"} & codes(document)
     said = codes(lint("x.properties", f"{text}{prefix}enable.idempotence=true\n", *flags))
     assert "CF104" in said, "with that, the producer does refuse"
-
-
-def test_what_a_file_sets_is_no_default_that_its_framework_leaves_alone(lint: Document) -> None:
-    prefix = "spring.kafka.producer.properties."
-    by_default = codes(lint("x.properties", f"{prefix}acks=1\n"))
-    assert ("AN102" in by_default, "CF104" in by_default) == (True, False), "Java turns its default off by itself"
-    set_too = codes(lint("x.properties", f"{prefix}acks=1\n{prefix}enable.idempotence=true\n"))
-    assert ("AN102" in set_too, "CF104" in set_too) == (False, True)
 
 
 def test_the_same_leak_of_two_clients_is_two_findings(lint: Document) -> None:
