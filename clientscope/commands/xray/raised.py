@@ -19,7 +19,6 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, nullcontext, suppress
-from functools import partial
 from pathlib import Path
 
 from kafka.errors import KafkaError
@@ -243,25 +242,22 @@ def _become_independent() -> None:
 
 def _watch(pipe: int, connect: Connect, patience_s: float) -> None:
     named = ""
-    deadline: float | None = None
+    timeout: float | None = None
     while True:
-        timeout = None if deadline is None else max(0.0, deadline - time.monotonic())
-        if not select.select([pipe], [], [], timeout)[0]:
-            break  # the run is stuck
-        if not (chunk := os.read(pipe, 4096)):
+        stuck = not select.select([pipe], [], [], timeout)[0]
+        if stuck or not (chunk := os.read(pipe, 4096)):
             break
         named += chunk.decode()
-        deadline = time.monotonic() + patience_s
-    stuck = deadline is not None and time.monotonic() >= deadline
+        timeout = patience_s
     for name in dict.fromkeys(named.splitlines()):
-        _try(partial(restore, Path(name), connect, wait=True, force=stuck))
+        _restore_at_last(Path(name), connect, force=stuck)
 
 
-def _try(restoring: Callable[[], object]) -> None:
+def _restore_at_last(journal: Path, connect: Connect, force: bool) -> None:
     end = time.monotonic() + _TRIES_S
     while True:
         try:
-            restoring()
+            restore(journal, connect, wait=True, force=force)
         except (ClientscopeError, KafkaError, OSError, ValueError):
             if time.monotonic() > end:
                 return
