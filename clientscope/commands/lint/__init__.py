@@ -39,9 +39,10 @@ class JudgingSettings(Settings):
     statistics: bool = Field(False, description="also print counts per rule, with those that could not be judged")
 
 
-class FileSettings(Settings):
-    """Whose settings a file has."""
+class LintSettings(JudgingSettings):
+    """Checks settings files by the rules, without a cluster. Exit status: 1 for findings, 2 for wrong use or an unreadable file."""
 
+    section = "lint"
     principal: str = Field("", description="principal of the client, for assignments, suppressions and owners")
     dialect: Annotated[str, Option(metavar="DIALECT")] = Field(
         "",
@@ -54,12 +55,6 @@ class FileSettings(Settings):
     client_type: Literal["", "producer", "consumer", "share-consumer", "admin", "streams"] = Field(
         "", description="type of client; by default from settings that only one type has"
     )
-
-
-class LintSettings(FileSettings, JudgingSettings):
-    """Checks settings files by the rules, without a cluster. Exit status: 1 for findings, 2 for wrong use or an unreadable file."""
-
-    section = "lint"
     paths: Annotated[tuple[str, ...], Option(positional=True, several=True, metavar="PATH")] = Field(
         description="files, clients' logs (*.log), directories (*.properties, *.conf, *.json, *.yaml, *.toml, *.env, *.tf and others),"
         " or - for standard input"

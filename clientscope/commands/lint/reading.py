@@ -20,7 +20,7 @@ from clientscope.catalog.dialects import dialect as dialect_of
 from clientscope.catalog.dialects.dialect import Dialect
 from clientscope.catalog.setting_names import is_plugins
 from clientscope.catalog.settings import libraries
-from clientscope.commands.lint import FileSettings, credentials, findings, judging, places, shown
+from clientscope.commands.lint import LintSettings, credentials, findings, judging, places, shown
 from clientscope.commands.lint.findings import Read
 from clientscope.commands.lint.placed import LINE_END, Placed, Region
 from clientscope.errors import SettingsError
@@ -30,7 +30,7 @@ _WITHIN_TEXT = {".py": "python", ".xml": "xml"}
 """Text that may have settings, and as what it is read."""
 
 
-def read(name: str, content: bytes, file_format: str, settings: FileSettings) -> Read:
+def read(name: str, content: bytes, file_format: str, settings: LintSettings) -> Read:
     """What is to be judged; of a file that isn't a client's the reason why it is skipped.
 
     Args:
@@ -118,7 +118,7 @@ def _lines(content: bytes) -> list[str]:
     return LINE_END.split(content.replace(b"\0", b"").decode("utf-8", "replace"))
 
 
-def _subjects(counted: Mapping[str, Placed], settings: FileSettings, own: bool) -> tuple[list[judging.Subject], str]:
+def _subjects(counted: Mapping[str, Placed], settings: LintSettings, own: bool) -> tuple[list[judging.Subject], str]:
     """The clients whose settings are in a file; if there are none, the reason.
 
     Args:
@@ -154,7 +154,7 @@ def _library(names: Collection[str]) -> str:
     return most if known[most] > 1 and 2 * known[most] >= telling else "java"
 
 
-def _of_other_libraries(subjects: Sequence[judging.Subject], settings: FileSettings) -> Iterator[tuple[int, str]]:
+def _of_other_libraries(subjects: Sequence[judging.Subject], settings: LintSettings) -> Iterator[tuple[int, str]]:
     """Which library a file's names have told."""
     for subject in subjects[:1]:
         if not settings.dialect and subject.complete and subject.dialect.name != "java":
