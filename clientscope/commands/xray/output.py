@@ -49,7 +49,8 @@ def run(settings: XraySettings) -> int:
         case "sarif":
             print(formats.sarif_document(made.lint))
         case _:
-            show(made)
+            for part in parts(made):
+                print_view(part)
             if settings.statistics:
                 print("\n".join(formats.statistics(made.lint)))
     if settings.html:
@@ -57,12 +58,6 @@ def run(settings: XraySettings) -> int:
         print(f"wrote {settings.html}", file=sys.stderr)
     sys.stdout.flush()
     return linting.ended(settings, made.lint)
-
-
-def show(made: XrayResult) -> None:
-    """Prints it."""
-    for part in parts(made):
-        print_view(part)
 
 
 def parts(made: XrayResult) -> Iterator[RenderableType]:
