@@ -6,11 +6,12 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 
 from clientscope.catalog.dialects import dialect as dialect_of
+from clientscope.catalog.dialects.java import JAVA
 from clientscope.catalog.setting_names import judge
 from clientscope.commands.lint import credentials, shown
 from clientscope.commands.lint.findings import Happened, Instance, Read
 from clientscope.commands.lint.judging import Subject
-from clientscope.commands.lint.placed import Placed, Region
+from clientscope.commands.lint.placed import on_line
 from clientscope.logs.client_logs import JavaLogs, LibrdkafkaLogs, LoggedStart, texts
 from clientscope.logs.events import EventLog
 from udfs.kernels.applications import application_of
@@ -97,10 +98,9 @@ def given(client: LoggedStart) -> Collection[str]:
     values = {key: setting.value for key, setting in client.settings.items() if setting.value is not None}
     if client.dialect != "java" or client.client_type is None:
         return values
-    dialect = dialect_of("java")
-    defaults = dialect.defaults_of(client.client_type, client.version)
-    written = {key: dialect.kafka_value(key, key, value) for key, value in values.items()}
-    settled = dialect.settle(client.client_type, {**defaults, **written}, (), dialect.release_of(client.version))
+    defaults = JAVA.defaults_of(client.client_type, client.version)
+    written = {key: JAVA.kafka_value(key, key, value) for key, value in values.items()}
+    settled = JAVA.settle(client.client_type, {**defaults, **written}, (), JAVA.release_of(client.version))
     return {key for key, value in written.items() if value not in (defaults.get(key), settled.get(key))}
 
 
@@ -108,18 +108,15 @@ def _read(path: str, client: LoggedStart, starts: int) -> Read:
     dialect = dialect_of(client.dialect)
     was_given = given(client)
     places = {
-        key: Placed(
-            key, setting.value, Region(setting.line, setting.column, setting.line, setting.column + len(setting.value)),
-            setting.line, is_default=key not in was_given,
-        )
+        key: on_line(key, setting.value, setting.line, setting.column - 1)._replace(is_default=key not in was_given)
         for key, setting in client.settings.items()
         if setting.value is not None
-    }  # fmt: skip
+    }
     # Applications give their clients settings of plug-ins, and Connect its own, so only what is close to one of the client's counts.
     release = dialect.release_of(client.version)
     for name, line in client.unused.items():
         if judge(dialect, release, client.client_type, name).instead:
-            places[name] = Placed(name, "", Region(line, 1, line, 1), line)
+            places[name] = on_line(name, "", line, 0)
     # Of an incomplete client, or a worker, only the logged settings are known; the rules take them as settings under a prefix.
     complete = client.whole and not client.role
     subject = Subject(places, dialect, client.version, client.client_type, complete, observed=not complete and bool(client.settings))

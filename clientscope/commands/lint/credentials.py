@@ -21,7 +21,7 @@ from clientscope.catalog.sensitive import Tier
 from clientscope.catalog.sensitive_values import is_login_module, shape_of
 from clientscope.catalog.value_states import ValueState
 from clientscope.commands.lint.judging import Subject
-from clientscope.commands.lint.placed import LINE_END, Placed, Region
+from clientscope.commands.lint.placed import LINE_END, Placed, on_line
 
 ALONE = "only credentials are judged here"
 """Of what no format explains, or is no client's."""
@@ -188,7 +188,7 @@ class Search:
         for start in range(0, len(line), LONGEST - _OVERLAP):
             piece = line[start : start + LONGEST]
             if len(self.found) < MOST and _HINT.search(piece.lower()):
-                self._keep(_placed(each.name, each.value or "", number, start + each.region.column - 1) for each in _in_line(number, piece))
+                self._keep(on_line(each.name, each.value or "", number, start + each.region.column - 1) for each in _in_line(number, piece))
                 if _NAMED.search(piece.lower()):
                     self._open(piece)
 
@@ -221,10 +221,10 @@ class Search:
         start = len(line) - len(text)
         for each in _named(number, before + text[:LONGEST]) if before else ():
             if (at := each.region.column - 1 - len(before)) >= 0:
-                yield _placed(each.name, each.value or "", number, start + at)
+                yield on_line(each.name, each.value or "", number, start + at)
         for match in _USER_OF_MODULE.finditer(line) if self._of_module else ():
             if _is_literal(match["value"], False, line):
-                yield _placed("password", match["value"], number, match.start("value"))
+                yield on_line("password", match["value"], number, match.start("value"))
         self._of_module &= ";" not in line
 
 
@@ -291,16 +291,16 @@ def _in_line(number: int, line: str) -> Iterator[Placed]:
     if is_login_module(line):
         if shape_of(line):
             name, start = _module(line)
-            yield _placed(name, line[start:].rstrip(), number, start)
+            yield on_line(name, line[start:].rstrip(), number, start)
         return
     rest = line
     for each in _named(number, line) if _NAMED.search(line.lower()) else ():
         yield each
         rest = rest.replace(each.value or "", "")
     if shape_of(_SAMPLE_USER.sub("@", rest), without=_BY_NAME):
-        yield _placed("line", line.strip(), number, len(line) - len(line.lstrip()))
+        yield on_line("line", line.strip(), number, len(line) - len(line.lstrip()))
     elif rest == line:
-        yield from (_placed("password", run[0], number, run.start()) for run in _encoded(line))
+        yield from (on_line("password", run[0], number, run.start()) for run in _encoded(line))
 
 
 def _encoded(text: str) -> Iterator[re.Match[str]]:
@@ -321,14 +321,14 @@ def _named(number: int, line: str) -> Iterator[Placed]:
         is_plain = group == "plain" or key.lower().endswith("token")  # what has a token's name is often the name of one
         parts = re.split("[,|]", found[group]) if group == "plain" else (found[group],)
         if not _is_about(key, found[group]) and any(_is_literal(part, is_plain, line) for part in parts if part):
-            yield _placed(key, found[group], number, found.start(group))
+            yield on_line(key, found[group], number, found.start(group))
     for found in _USER.finditer(line):
         if _is_literal(found["value"], False, line):
-            yield _placed("password", found["value"], number, found.start("value"))
+            yield on_line("password", found["value"], number, found.start("value"))
     for apart in _APART:
         for found in apart.finditer(line):
             if _by_name(found["key"]) and _is_literal(found["value"], not found[0].startswith(_MARKUP), line):
-                yield _placed(found["key"], found["value"], number, found.start("value"))
+                yield on_line(found["key"], found["value"], number, found.start("value"))
 
 
 def _module(line: str) -> tuple[str, int]:
@@ -348,10 +348,6 @@ def _is_literal(value: str, is_plain: bool, line: str) -> bool:
     if value.isdecimal() and len(value) < _SHORTEST_NUMBER:  # an api key of Kafka's is a number
         return False
     return not is_plain or _ASSIGNED.fullmatch(line) is not None or _REFERENCE.fullmatch(value) is None
-
-
-def _placed(name: str, value: str, line: int, start: int) -> Placed:
-    return Placed(name, value, Region(line, start + 1, line, start + 1 + len(value)), line)
 
 
 def subjects(found: Iterable[Placed]) -> Iterator[Subject]:

@@ -51,6 +51,11 @@ class Placed(NamedTuple):
     bare: bool = False
 
 
+def on_line(name: str, value: str, line: int, start: int) -> Placed:
+    """A setting whose value begins at a position of a line."""
+    return Placed(name, value, Region(line, start + 1, line, start + 1 + len(value)), line)
+
+
 class Malformed(ValueError):
     """Where the content isn't what it should be, without a word of it."""
 
