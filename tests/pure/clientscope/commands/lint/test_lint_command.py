@@ -14,13 +14,14 @@ from pathlib import Path
 
 import pytest
 from command_runs import Run
-from golden import cases, is_golden, session
+from golden import cases, is_golden, session, texts
 from programs import python
 
 from clientscope import cli
 from clientscope.catalog.dialects import dialect
 from clientscope.commands import sources
 from clientscope.commands.lint import LintSettings, linting, reading
+from clientscope.settings_files import MAX_BYTES
 
 BAD = "bootstrap.servers=k:9092\nclient.id=orders\nacks=0\n"
 GOOD = "bootstrap.servers=k:9092\nclient.id=orders\nacks=all\n"
@@ -38,35 +39,6 @@ def linted(run: Run) -> Callable[..., set[str]]:
     return lambda *words: {each["code"] for each in json.loads(run(*words, "--output-format", "json").out)["findings"]}
 
 
-FILES = {
-    "src/app.log": "no setting",
-    "good.properties": GOOD,
-    "bad.properties": BAD,
-    "wrong.json": '{"acks": hunter2}',
-    "large.properties": "x" * (1024 * 1024 + 1),
-    "log4j.properties": "log4j.rootLogger=INFO\n",
-    "no_client.properties": "security.protocol=PLAINTEXT\nbootstrap.servers=a:1\n",
-    "again.properties": BAD + "acks=all\n",
-    "wrong_again.properties": GOOD + "acks=0\n",
-    "librdkafka.conf": "metadata.broker.list=a:1\nrequest.required.acks=0\n",
-    "secret.properties": "acks=all\nsecurity.protocol=https://user:canary-1@host/\n",
-    "word.properties": "acks=all\nsecurity.protocol=SASL_TLS\n",
-    **dict.fromkeys(
-        (f"src/{name}" for name in ("b/orders.properties", "a.conf", ".git/x.properties", "node_modules/x.properties", "b/orders.txt")), BAD
-    ),
-    "src/.hidden.properties": BAD,
-    **dict.fromkeys(("src/.env", "src/.env.prod", "src/.envrc"), "SASL_PASSWORD=canary-2x\n"),
-    "src/log4j.properties": "log4j.rootLogger=INFO\n",
-    "src/server.properties": "process.roles=broker\nlog.dirs=/tmp\nacks=0\n",
-    "src/worker.properties": "key.converter=x\ngroup.id=connect\n",
-    "src/chart.yaml": "a: {{ .Values.x }}: y\n",
-    "src/data.json": "[1, 2]",
-    "src/client.yaml": "client.id: orders\nacks: 0\n",
-    "src/spring.xml": '<map>\n<entry key="bootstrap.servers" value="a:1"/>\n<entry key="acks" value="0"/>\n</map>\n',
-    "src/pom.xml": "<project><version>1.0</version></project>\n",
-    "src/large.xml": "<" * (1024 * 1024 + 1),
-    "src/client.py": 'KafkaProducer(bootstrap_servers="a:1", acks=0, sasl_plain_password="canary-1x")\n',
-}
 LINES = [
     "good.properties --fail-on critical", "bad.properties", "bad.properties --fail-on high", "bad.properties --fail-on critical",
     "bad.properties --fail-on never", "bad.properties nothing.properties",
@@ -87,7 +59,8 @@ KEPT = re.compile(r"(\$ |note: |– |error: |hint: |\[status|\d+ findings? in ).
 
 
 def test_what_is_printed_of_files(run: Run) -> None:
-    for name, text in FILES.items():
+    large = [(name, "x" * (MAX_BYTES + 1)) for name in ("large.properties", "src/large.xml")]
+    for name, text in (*texts(__file__, "command.txt"), *large):
         Path(name).parent.mkdir(parents=True, exist_ok=True)
         Path(name).write_text(text)
     Path("src/again").symlink_to(Path("src").resolve())

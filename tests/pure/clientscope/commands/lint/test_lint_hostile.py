@@ -83,12 +83,6 @@ def test_text_in_place_of_a_number_or_a_word_is_not_quoted(run: Run, output_form
     assert CANARY not in out + err
 
 
-@pytest.mark.parametrize("value", ["gzpi", "5ms", "1m30s", "300,000", "yes", "org.example.Own"])
-def test_short_word_or_number_is_quoted(run: Run, value: str) -> None:
-    Path("a.properties").write_text(f"acks=all\nretries={value}\n")
-    assert f"retries = {value}]" in run("a.properties", "--output-format", "concise").out
-
-
 HOSTILE = {
     "client.id": "x\\n::error file=a::pwned\\r\\n##[error]pwned\\u001b[31mred\\u0007\\u202e",
     "acks": "0",

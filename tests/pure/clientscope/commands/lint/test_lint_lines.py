@@ -6,6 +6,7 @@ import re
 
 import pytest
 from command_runs import Document
+from golden import cases
 
 from udfs.rules.engine.rule import FIRED, Case, Rule
 from udfs.rules.registry import RULES
@@ -40,15 +41,8 @@ def test_says_what_is_in_effect_in_place_of_what_the_file_has(lint: Document) ->
     ]
 
 
-@pytest.mark.parametrize(
-    ("code", "line"),
-    [
-        ("AN312", "enable.ssl.certificate.verification=false"), ("AN312", "spring.kafka.properties.ssl.endpoint.identification.algorithm="),
-        ("AN312", "output.kafka.ssl.verification_mode=none"),
-        ("AN311", "sasl.login.retry.backoff.ms=1.5"), ("CF102", "sasl.login.refresh.window.factor=2.5"),
-    ],
-)  # fmt: skip
-def test_number_or_truth_value_of_a_known_setting_is_no_secret(lint: Document, code: str, line: str) -> None:
+@pytest.mark.parametrize(("code", "line"), cases(__file__, "quoted.txt"))
+def test_short_word_or_number_of_a_known_setting_is_quoted(lint: Document, code: str, line: str) -> None:
     report = lint("a.properties", f"acks=all\n{line}\n")
     found = [f"{each['settings'][0]['key']}={each['settings'][0]['value']}" for each in report["findings"] if each["code"] == code]
     assert found == [line]
