@@ -268,19 +268,6 @@ def test_finds_a_misspelled_setting_that_the_client_doesnt_use(release: str, lay
     assert "SK001" not in {finding["code"] for finding in report["findings"]}
 
 
-@pytest.mark.parametrize(
-    ("line", "found"),
-    [
-        ("WARN The configuration 'linger.msec' was supplied but isn't a known config. (o.a.k.c.producer.ProducerConfig)", ["CF101"]),
-        ("INFO These configurations '[my.own, sasl.pasword, linger.msec]' were supplied but are not used yet. (o.a.k.X)", ["CF101"]),
-        ("WARN The configuration 'my.own' was supplied but isn't a known config.", []),
-    ],
-)
-def test_log_that_has_only_an_unused_setting_is_read(line: str, found: list[str], linted: Run) -> None:
-    Path("app.log").write_text(f"starting\n[2026-07-01 10:00:00,000] {line}\n")
-    assert [(each["code"], each["line"]) for each in document(linted, "app.log")["findings"]] == [(code, 2) for code in found]
-
-
 def test_an_unused_setting_is_of_the_client_that_has_it() -> None:
     """Lines of two processes alternate, of which one has a misspelled setting."""
     logged = [line for line in lines_of("2.8") if "sasl.jaas.config' was" not in line]

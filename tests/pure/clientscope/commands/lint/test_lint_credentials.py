@@ -70,21 +70,9 @@ def test_a_line_that_has_none(line: str) -> None:
     assert in_lines([line]) == []
 
 
-def test_a_reason_with_a_credential_is_not_shown(run: Run) -> None:
-    Path("a.properties").write_text("# clientscope: ignore[AN306] password=canary-9x\nacks=all\nclient.id=\n")
-    assert "canary" not in run("a.properties").out
-
-
 @pytest.mark.parametrize(("title", "name", "text"), texts(__file__, "quiet_files.txt"))
 def test_what_is_no_credential_stays_quiet(lint: Document, title: str, name: str, text: str) -> None:
     assert leaks(lint(name, text)) == "", title
-
-
-def test_it_says_why_nothing_else_is_judged(lint: Document) -> None:
-    (file,) = lint("telegraf.toml", 'sasl_password = "canary-Tele-1"\n')["files"]
-    assert [each["text"] for each in file["notes"]] == ["only credentials are judged here: no format that is known explains its settings"]
-    (file,) = lint("plain.toml", "acks = 0\n")["files"]
-    assert file["skipped"].startswith("no format that is known")
 
 
 def test_what_is_no_text_is_said(run: Run) -> None:

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from command_runs import Document, Run
+from command_runs import Run
 
 from clientscope.logs.client_logs import LoggedLine
 from clientscope.logs.events import EVENTS, MOST, EventLog
@@ -26,11 +26,6 @@ def test_events(lines: str, expected: str, run: Run) -> None:
     (finding,), (file,) = report["findings"], report["files"]
     assert f"{finding['code']} {file['instance']['client_id'] or '-'} {finding['line']}" == expected.strip()
     assert said.status == (0 if finding["code"] == "LG102" else 1)
-
-
-def test_one_that_comes_again_is_one_finding(lint: Document) -> None:
-    (finding,) = lint("app.log", f"{POLL}\n" * 3)["findings"]
-    assert finding["line"] == 1
 
 
 @pytest.mark.parametrize("form", ["full", "concise", "json", "sarif", "github"])
