@@ -70,9 +70,7 @@ def run(settings: ReadinessSettings) -> int:
     if settings.search:
         sentences.insert(0, f"Only clients that match {settings.search!r}.")
     if settings.html:  # first, since a limit or a broken pipe concerns only what is printed
-        html = html_page(target, made, sentences)
-        write_page(settings.html, html)
-        print(f"wrote {settings.html}", file=sys.stderr)
+        write_page(settings.html, html_page(target, made, sentences))
     _print(settings, grouped(made.clients, settings.group_by), sentences, made.unseen)
     if made.errors:
         return _wrong(made.errors)

@@ -55,7 +55,6 @@ def run(settings: XraySettings) -> int:
                 print("\n".join(formats.statistics(made.lint)))
     if settings.html:
         write_page(settings.html, html_page(made))
-        print(f"wrote {settings.html}", file=sys.stderr)
     sys.stdout.flush()
     return linting.ended(settings, made.lint)
 
@@ -147,7 +146,6 @@ def json_document(made: XrayResult) -> str:
         **asdict(replace(made, lint=LintReport(()))),
         "made_at": made.made_at.isoformat(timespec="seconds"),
         "requests": made.requests,
-        "problems": [{**asdict(row), "clients": row.clients} for row in made.problems],
         "lint": formats.json_fields(made.lint),
     }
     return json.dumps(fields, indent=2, ensure_ascii=False)
@@ -178,7 +176,7 @@ def render_page(template: Path, every: str, readiness: Iterable[ReadinessRow], *
 
 
 def write_page(path: Path, html: str) -> None:
-    """Writes a page, whole or not at all.
+    """Writes a page, whole or not at all, and says so.
 
     Raises:
         SettingsError: the file can't be written.
@@ -191,6 +189,7 @@ def write_page(path: Path, html: str) -> None:
         with suppress(OSError):
             part.unlink()
         raise SettingsError(f"--html {path}: {error.strerror}", "give a file in a directory that this user may write to") from None
+    print(f"wrote {path}", file=sys.stderr)
 
 
 _TEMPLATE = Path(__file__).with_name("report.html")
