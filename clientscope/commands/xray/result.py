@@ -197,11 +197,10 @@ def _client_shown(key: Client) -> Client:
 
 
 def _judge(key: Client, client: ClientRequests, asked: UpgradeQuestion) -> JudgedClient:
-    logged = {last: logged_ms(last) for last in client.versions.values()}
-    texts = {ms: text for text, ms in logged.items()}
+    logged = {ApiUse(*version): logged_ms(last) for version, last in client.versions.items()}
+    texts = dict(zip(logged.values(), client.versions.values(), strict=True))
     # What was logged without a time may be of now.
-    at = {text: (asked.since_ms or 0) if ms is None else ms for text, ms in logged.items()}
-    used = {ApiUse(*version): at[last] for version, last in client.versions.items()}
+    used = {use: (asked.since_ms or 0) if ms is None else ms for use, ms in logged.items()}
     shown, name = _client_shown(key), client_name(_application(key))
     return judged(shown, _subject(key, client), name, used, max(used.values(), default=0), asked, lambda ms: texts.get(ms, ""))
 
@@ -251,10 +250,7 @@ class ProblemRow:
     use_instead: str
     link: str
     affected: tuple[AffectedApplication, ...]
-
-    @property
-    def clients(self) -> int:
-        return sum(each.clients for each in self.affected)
+    clients: int
 
 
 @dataclass(frozen=True)
@@ -397,7 +393,7 @@ def _problems(found: Sequence[ShownConfiguration], lint: LintReport) -> tuple[Pr
         together = sorted(affected.items(), key=lambda each: (-each[1], each[0].application))
         listed = tuple(replace(each, clients=clients) for each, clients in together)
         use_instead = first.rule.documentation.get("Use instead", "").replace("``", "`")
-        problems.append(ProblemRow(code, severity, first.message, use_instead, first.rule.link, listed))
+        problems.append(ProblemRow(code, severity, first.message, use_instead, first.rule.link, listed, affected.total()))
     return tuple(sorted(problems, key=lambda row: (-SEVERITIES.index(row.severity), -row.clients, row.code)))
 
 
