@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from sys import intern
@@ -322,8 +322,8 @@ class LogRead:
     size: int
     requests: int
     unreadable: int
-    stopped: str = ""
-    at_info: bool = False
+    stopped: str
+    at_info: bool
 
 
 def at_info(logs: Iterable[LogRead]) -> bool:
@@ -356,11 +356,10 @@ class Look:
     broker_release: str | None = None
 
 
-def read_logs(paths: Iterable[Path | None], max_bytes: int) -> Look:
+def read_logs(paths: Sequence[Path | None], max_bytes: int) -> Look:
     """Reads logs to their end, or to the limit for all of them together."""
     look = Look(Inventory())
     left = max_bytes
-    paths = list(paths)
     with text.progress(paths) as read:
         for path in paths:
             name, stopped = files.shown(path), ""

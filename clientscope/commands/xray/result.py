@@ -237,7 +237,7 @@ class AffectedApplication:
     software: str
     settings: str
     clients: int
-    owner: str = ""
+    owner: str
 
 
 @dataclass(frozen=True)
