@@ -200,18 +200,13 @@ def test_no_secret_is_shown_and_no_log_is_corrected(output_format: str, linted: 
     assert Path("app.log.1").read_text() == text
 
 
-def test_compressed_logs_standard_input_and_exit_statuses(linted: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compressed_logs_and_standard_input(linted: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     compressed = gzip.compress((LOGS / "java-3.9.log").read_bytes())
-    for name, content, problem in (
-        ("app.log.2.gz", compressed, ""),
-        ("cut.log.gz", compressed[:-200], "ends within its compressed data"),
-        ("empty.log", b"nothing here\n", ""),
-        ("none.log", None, "none.log: No such file"),
-    ):
-        if content is not None:
-            Path(name).write_bytes(content)
-        status, _, err = linted(name, str(LOGS / "java-4.4.log"), "--fail-on", "high")
-        assert (status, problem in err) == (2 if problem else 1, True)
+    Path("app.log.2.gz").write_bytes(compressed)
+    Path("cut.log.gz").write_bytes(compressed[:-200])
+    assert linted("app.log.2.gz", "--fail-on", "high").status == 1
+    said = linted("cut.log.gz", str(LOGS / "java-4.4.log"))
+    assert said.status == 2 and "ends within its compressed data" in said.err
     with (LOGS / "java-3.9.log").open() as file:
         monkeypatch.setattr("sys.stdin", file)
         assert "orders-1" in linted("--format", "log", "-")[1]
