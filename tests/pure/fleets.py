@@ -88,6 +88,7 @@ class Fleet:
         self._tombstones: list[tuple[int, int, bytes]] = []
         self._decisions: dict[str, Any] = {}
         self._connection, self._epoch = 0, 1
+        self._identities: dict[int, dict[str, Any]] = {}
         self.start()
 
     def start(self) -> None:
@@ -114,14 +115,15 @@ class Fleet:
     ) -> int:
         """A connection is opened and identifies itself; returns its number."""
         self._connection += 1
-        identity = {"principal": principal, "client_id": client, "address": address}
+        identity = {"cluster": cluster, "principal": principal, "client_id": client, "address": address}
+        self._identities[self._connection] = identity
         self._happens(self._connection, Kind.OPENED, epoch, cluster=cluster)
-        self._happens(self._connection, Kind.IDENTIFIED, epoch, cluster=cluster, **identity)
+        self._happens(self._connection, Kind.IDENTIFIED, epoch, **identity)
         return self._connection
 
-    def close(self, connection: int, epoch: int = 1, **identity: Any) -> None:
-        """It is closed."""
-        self._happens(connection, Kind.CLOSED, epoch, **identity)
+    def close(self, connection: int, epoch: int = 1) -> None:
+        """It is closed; the record says whose it was."""
+        self._happens(connection, Kind.CLOSED, epoch, **self._identities.get(connection, {}))
 
     def are_connected(self, numbers: Iterable[int]) -> None:
         """Clients of one application have a connection each, whose number is theirs; read at once, as at the job's start."""
@@ -300,7 +302,7 @@ class Story:
 
     def _leaves(self, client: int) -> None:
         if client in self._open:
-            self.fleet.close(self._open.pop(client), self._epoch, **self._identity(client))
+            self.fleet.close(self._open.pop(client), self._epoch)
 
     @staticmethod
     def _identity(client: int) -> dict[str, str]:

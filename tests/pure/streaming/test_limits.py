@@ -30,7 +30,7 @@ def many_places(job: Fleet) -> None:
 
 def many_names(job: Fleet) -> None:
     for number in range(5):
-        job.close(job.connect(f"orders{number}x"), principal="User:a", client_id=f"orders{number}x", address="10.0.0.1")
+        job.close(job.connect(f"orders{number}x"))
 
 
 def many_gateways(job: Fleet) -> None:

@@ -65,10 +65,10 @@ class Histories(RuleBasedStateMachine):
     @rule(which=st.integers(0, 30))
     def leaves(self, which: int) -> None:
         if self.connections:
-            number, identity = self.connections[which % len(self.connections)]
+            number, _ = self.connections[which % len(self.connections)]
             if number not in self.closed:
                 self.closed[number] = self.fleet.now
-                self.fleet.close(number, self.epoch, **identity)
+                self.fleet.close(number, self.epoch)
 
     @rule()
     def the_gateway_restarts(self) -> None:
@@ -170,11 +170,10 @@ TestHistories.settings = settings(max_examples=60, stateful_step_count=40, deadl
 
 def test_secret_is_open_for_ten_more_minutes_if_its_client_leaves_as_a_lost_gateway_is_back() -> None:
     fleet = Fleet()
-    identity = {"client_id": "orders-1", "principal": "User:a", "address": "10.0.0.1"}
     connection = fleet.client(1, LEAK)
     fleet.later()
     fleet.later(40 * HOUR)  # with a heartbeat, the first after so long
-    fleet.close(connection, **identity)
+    fleet.close(connection)
     for milliseconds, state in ((0, "open"), (9 * MINUTE, "open"), (MINUTE, "stopped")):
         fleet.later(milliseconds)
         (expected,) = oracle.findings(*fleet.topics(), fleet.now).values()

@@ -66,7 +66,7 @@ def test_who_had_it_stays_named_with_the_time_at_which_they_left(fleet: Fleet) -
     assert [client.disconnected_ms for client in fleet.one("AN101").clients] == [None, None]
     fleet.later()
     left_ms = fleet.now
-    fleet.close(first, principal="User:a", client_id="orders-1", address="10.0.0.1")
+    fleet.close(first)
     fleet.later(2 * MINUTE)
 
     def named(finding: Finding) -> list[tuple[str | None, int | None]]:
@@ -75,7 +75,7 @@ def test_who_had_it_stays_named_with_the_time_at_which_they_left(fleet: Fleet) -
     expected = [("orders-2", None), ("orders-1", left_ms)]
     assert named(fleet.one("AN101")) == expected and fleet.one("AN101").client_count == 1
     assert named(restarted(fleet).one("AN101")) == expected
-    fleet.close(second, principal="User:a", client_id="orders-2", address="10.0.0.1")
+    fleet.close(second)
     fleet.later(3 * HOUR)
     assert [client_id for client_id, _ in named(fleet.one("AN101"))] == ["orders-2", "orders-1"], "when nothing else is known of them"
     assert fleet.one("AN101").clients[0].software_version and fleet.one("AN101").clients[0].principal == "User:a"
@@ -137,7 +137,7 @@ def test_f35_what_only_an_erased_client_had_is_gone_with_it(fleet: Fleet, settin
     connection = fleet.client(1, settings)
     fleet.write()
     (key,) = [client.key for client in fleet.findings()[0].clients]
-    fleet.close(connection, principal="User:a", client_id="orders-1", address="10.0.0.1")
+    fleet.close(connection)
     fleet.later()
     fleet.later(wait_ms)
     fleet.erase(key)
@@ -155,7 +155,7 @@ def test_f35_a_change_that_only_an_erased_client_shows_is_gone_with_it(fleet: Fl
     for instance, acks in ((1, "all"), (2, "1")):
         connection = fleet.client(instance, {"acks": acks}, "orders-1")
         fleet.later(10 * SECOND)
-        fleet.close(connection, principal="User:a", client_id="orders-1", address="10.0.0.1")
+        fleet.close(connection)
         fleet.later()
     assert fleet.one("AN401").evidence == ("acks: all before, 1 now",)
     fleet.later(wait_ms)

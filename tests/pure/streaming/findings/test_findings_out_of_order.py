@@ -196,13 +196,12 @@ def test_client_is_kept_for_an_hour_after_it_left_however_partitions_are_read(gr
 
 
 def test_client_has_not_left_that_has_a_connection_which_was_read_late(fleet: Fleet) -> None:
-    names = {"principal": "User:a", "client_id": "orders-1", "address": "10.0.0.1"}
     first = fleet.connect()
     fleet.now += MINUTE
-    fleet.close(first, **names)
+    fleet.close(first)
     fleet.now = NOW
     fleet.connect()
-    assert fleet.engine.clients.liveness.left_ms(whereabouts("c", *names.values())) is None
+    assert fleet.engine.clients.liveness.left_ms(whereabouts("c", "User:a", "orders-1", "10.0.0.1")) is None
 
 
 def test_secret_that_was_overtaken_was_pushed(engine: FindingsEngine) -> None:
