@@ -6,6 +6,7 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
+from datetime import date
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -18,6 +19,7 @@ from clientscope.digest import DigestKey
 from clientscope.findings.conditions import Conditions
 from clientscope.model.client_key import client_key
 from clientscope.model.codec import decode, encode, encode_whole
+from clientscope.model.decision import Decision, Resolution
 from clientscope.model.enums import Kind, Origin
 from clientscope.model.finding import Finding
 from clientscope.model.input import InputRecord
@@ -181,8 +183,11 @@ class Fleet:
         self._tombstones.append((offset, *tombstone))
         self.engine.apply(tombstones([tombstone], offset))
 
-    def decide(self, fingerprint: str, decision: Any) -> None:
-        """A person decides."""
+    def decide(self, fingerprint: str, resolution: Resolution | None, until: date | None = None) -> None:
+        """A person decides, or takes a decision back."""
+        decision = None
+        if resolution is not None:
+            decision = Decision(fingerprint=fingerprint, resolution=resolution, by="ann", why="done", at_ms=self.now, until=until)
         self._decisions[fingerprint] = decision
         self.engine.decided({fingerprint: decision})
 

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from fleets import HOUR, MINUTE, SECOND, Fleet
 
-from clientscope.model.decision import Decision
 from clientscope.model.enums import Origin
 from clientscope.profiles.client_patterns import ClientPattern
 from clientscope.profiles.suppressions import Suppression
@@ -124,7 +123,7 @@ def test_decision_that_is_taken_back_alerts_unless_its_client_left_before_the_st
     if not leaves_before_the_start:
         fleet.close(connection)
     fingerprint = fleet.one("AN101").fingerprint
-    fleet.decide(fingerprint, Decision(fingerprint=fingerprint, resolution="rotated", by="b", why="w", at_ms=fleet.now))
+    fleet.decide(fingerprint, "rotated")
     fleet.later()
     assert fleet.state("AN101") == "closed"
     fleet.decide(fingerprint, None)

@@ -12,7 +12,6 @@ from fleets import MINUTE, Fleet, Step, essentials, histories, told
 from golden import cases
 from hypothesis import HealthCheck, example, given, settings
 
-from clientscope.model.decision import Decision
 from streaming.findings.book import COUNTS_EVERY_MS
 
 steps = histories(
@@ -37,8 +36,7 @@ class Story(fleets.Story):
             else:
                 self._begins_anew()
         elif what == "decides" and (leaks := self.fleet.findings("SK001")):
-            made = Decision(fingerprint=leaks[0].fingerprint, resolution="rotated", by="ann", why="new", at_ms=self.fleet.now)
-            self.fleet.decide(made.fingerprint, made)
+            self.fleet.decide(leaks[0].fingerprint, "rotated")
 
     def _begins_anew(self) -> None:
         """What a job counts by its own time begins at its start: ten seconds until clients are compared, and how long nobody has had it."""

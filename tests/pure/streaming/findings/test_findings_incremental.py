@@ -16,7 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from clientscope.findings.conditions import Condition
 from clientscope.model.codec import encode_whole
-from clientscope.model.decision import Decision
+from clientscope.model.decision import Resolution
 from streaming.findings import engine, entry
 from streaming.findings.book import COUNTS_EVERY_MS, is_due
 from streaming.findings.clients import LiveClients
@@ -90,13 +90,11 @@ class Histories(RuleBasedStateMachine):
             self.fleet.erase(pushes[which % len(pushes)].client)
 
     @rule(which=st.integers(0, 5), resolution=st.sampled_from(["rotated", "accepted", "test-value", None]))
-    def somebody_decides(self, which: int, resolution: str | None) -> None:
+    def somebody_decides(self, which: int, resolution: Resolution | None) -> None:
         if self.fleet.published:
             fingerprint = sorted(self.fleet.published)[which % len(self.fleet.published)]
-            until = date(2027, 1, 17) if resolution == "accepted" else None
-            fields = {"fingerprint": fingerprint, "resolution": resolution, "by": "b", "why": "w", "at_ms": self.fleet.now, "until": until}
             self.decided.add(fingerprint)
-            self.fleet.decide(fingerprint, Decision(**fields) if resolution else None)
+            self.fleet.decide(fingerprint, resolution, date(2027, 1, 17) if resolution == "accepted" else None)
 
     @rule(milliseconds=st.sampled_from([SECOND, 29 * SECOND, MINUTE, 12 * MINUTE, 3 * HOUR, 40 * HOUR]))
     def time_passes(self, milliseconds: int) -> None:
@@ -228,7 +226,7 @@ def test_a_finding_that_could_not_be_written_is_written_later() -> None:
     fleet.later()
     assert len(fleet.findings("AN101")) == 2
     closed = fleet.findings("AN101")[0].fingerprint
-    fleet.decide(closed, Decision(fingerprint=closed, resolution="test-value", by="b", why="w", at_ms=fleet.now))
+    fleet.decide(closed, "test-value")
     assert len(fleet.engine.changes(fleet.now)) == 1
     fleet.later()
     assert {each.state for each in fleet.findings("AN101")} == {"open", "closed"}
@@ -237,7 +235,7 @@ def test_a_finding_that_could_not_be_written_is_written_later() -> None:
 def test_a_closed_finding_leaves_the_topic_a_month_later_but_not_while_a_connected_client_has_it() -> None:
     fleet = lived()
     closed = fleet.one("AN101").fingerprint
-    fleet.decide(closed, Decision(fingerprint=closed, resolution="test-value", by="b", why="w", at_ms=fleet.now))
+    fleet.decide(closed, "test-value")
     for _ in range(32):
         fleet.later(24 * HOUR)
     assert fleet.counted("AN101") == ("closed", 1)

@@ -9,19 +9,12 @@ from record_bytes import setting
 
 from clientscope.catalog.value_states import ValueState
 from clientscope.findings.fingerprints import secret_fingerprint
-from clientscope.model.decision import Decision, Resolution
-from clientscope.model.finding import Finding
+from clientscope.model.decision import Resolution
 from clientscope.model.principals import ANONYMOUS
 from streaming.findings import entry as finding_records
 
 SECRET = "hunter2-canary"
 LEAK, CLEAN = {"acks": "all", "sasl.password": SECRET}, {"acks": "all"}
-
-
-def close(fleet: Fleet, finding: Finding, resolution: Resolution) -> None:
-    """A person closes it now."""
-    made = Decision(fingerprint=finding.fingerprint, resolution=resolution, by="ann", why="done", at_ms=fleet.now)
-    fleet.decide(finding.fingerprint, made)
 
 
 def test_the_same_secret_in_several_places_is_one_finding_with_all_of_them(fleet: Fleet) -> None:
@@ -76,22 +69,21 @@ def test_it_is_never_resolved_but_stops(fleet: Fleet) -> None:
     assert (found.state, found.reopened, found.alert and found.alert.why) == ("open", 1, "reopened")
 
 
-def test_a_rotated_one_is_reopened_by_a_push_and_a_test_value_is_not() -> None:
-    for resolution, after in (("rotated", "open"), ("test-value", "closed"), ("not-a-secret", "closed")):
-        fleet = Fleet()
-        fleet.client(1, LEAK)
-        fleet.later()
-        close(fleet, fleet.one("SK001"), resolution)  # type: ignore[arg-type]
-        fleet.later(SECOND)
-        found = fleet.one("SK001")
-        assert found.decided is not None
-        assert (found.state, found.decided.resolution, found.ended_ms) == ("closed", resolution, fleet.now)
-        fleet.later()
-        fleet.push(instance=1, settings=LEAK)
-        fleet.write()
-        assert (resolution, fleet.state("SK001")) == (resolution, after)
-        fleet.restart(SECOND)
-        assert (resolution, fleet.state("SK001")) == (resolution, after)
+@pytest.mark.parametrize(("resolution", "after"), [("rotated", "open"), ("test-value", "closed"), ("not-a-secret", "closed")])
+def test_a_rotated_one_is_reopened_by_a_push_and_a_test_value_is_not(fleet: Fleet, resolution: Resolution, after: str) -> None:
+    fleet.client(1, LEAK)
+    fleet.later()
+    fleet.decide(fleet.one("SK001").fingerprint, resolution)
+    fleet.later(SECOND)
+    found = fleet.one("SK001")
+    assert found.decided is not None
+    assert (found.state, found.decided.resolution, found.ended_ms) == ("closed", resolution, fleet.now)
+    fleet.later()
+    fleet.push(instance=1, settings=LEAK)
+    fleet.write()
+    assert fleet.state("SK001") == after
+    fleet.restart(SECOND)
+    assert fleet.state("SK001") == after
 
 
 def test_another_digest_is_evidence_and_no_proof(fleet: Fleet) -> None:

@@ -9,7 +9,6 @@ import pytest
 from fleets import HOUR, MINUTE, NOW, SECOND, Fleet, alerted, shown
 
 from clientscope.findings.fingerprints import application_key, fingerprint
-from clientscope.model.decision import Decision
 from clientscope.model.enums import Origin
 from clientscope.model.finding import Owner
 from clientscope.profiles.client_patterns import ClientPattern
@@ -125,9 +124,7 @@ def test_owners_are_named_and_suppressed_ones_alert_nobody_until_the_day() -> No
 def test_an_accepted_risk_is_closed_until_its_last_day_is_over(fleet: Fleet) -> None:
     fleet.client(1, BAD)
     fleet.write()
-    fingerprint, today = fleet.one("AN101").fingerprint, date(2027, 1, 15)  # from 8:00
-    made = Decision(fingerprint=fingerprint, resolution="accepted", by="b", why="w", at_ms=NOW, until=today)
-    fleet.decide(fingerprint, made)
+    fleet.decide(fleet.one("AN101").fingerprint, "accepted", until=date(2027, 1, 15))  # from 8:00
     for hours, state, alert in ((1, "closed", (1, "new")), (14, "closed", (1, "new")), (1, "open", (2, "reopened"))):
         fleet.later(hours * HOUR)
         assert (fleet.state("AN101"), alerted(fleet.one("AN101"))) == (state, alert)
