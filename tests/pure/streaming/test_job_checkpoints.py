@@ -45,6 +45,12 @@ class Job:
         """By topic and partition."""
         return json.loads(self.checkpoints.begin(query).offsets)  # type: ignore[no-any-return]
 
+    def runs(self) -> str:
+        """`live` begins and notes how far it is; returns its checkpoint."""
+        checkpoint = self.checkpoints.begin("live").checkpoint
+        self.checkpoints.note("live", "run", BOTH)
+        return checkpoint
+
     def start(self, query: str = "live") -> Any:
         return self.topic.state.starts[query]
 
@@ -113,8 +119,7 @@ def test_verdicts_count_while_rules_and_topics_are_the_same(job: Job) -> None:
     job.now = cluster(results_end=END + 10)
     known = job.start()
     assert (job.checkpoints.verdicts("1"), job.start()) == ({0: END}, known)
-    job.checkpoints.begin("live")
-    job.checkpoints.note("live", "run", BOTH)
+    job.runs()
     assert (job.checkpoints.verdicts("2"), job.start().checkpoint != known.checkpoint) == ({0: END + 10}, True)
     job.now = cluster(topic_id="another")
     assert job.checkpoints.verdicts("2") == {0: END}
@@ -122,15 +127,13 @@ def test_verdicts_count_while_rules_and_topics_are_the_same(job: Job) -> None:
 
 def test_verdicts_of_pushes_that_the_broker_has_lost_count_no_more(job: Job) -> None:
     job.checkpoints.verdicts("1")
-    job.checkpoints.begin("live")
-    job.checkpoints.note("live", "run", BOTH)
+    job.runs()
     job.now = cluster(end=READ - 10, results_end=END + 10)
     assert job.checkpoints.verdicts("1") == {0: END + 10}, "new pushes come at their offsets"
 
 
 def test_f24_a_topic_that_was_made_again_is_read_from_its_beginning(job: Job) -> None:
-    known = job.checkpoints.begin("live").checkpoint
-    job.checkpoints.note("live", "run", BOTH)
+    known = job.runs()
     assert job.checkpoints.stale(job.now) == {}
     job.now = cluster(topic_id="another", end=READ - 10)
     assert job.checkpoints.stale(job.now) == {"live": CONFIGS, "history_pushes": CONFIGS}
@@ -148,8 +151,7 @@ def test_f24_a_topic_that_was_made_again_is_read_from_its_beginning(job: Job) ->
 
 
 def test_a_reset_makes_a_running_query_stale(job: Job) -> None:
-    job.checkpoints.begin("live")
-    job.checkpoints.note("live", "run", BOTH)
+    job.runs()
     job.topic.write(replace(job.start(), checkpoint="reset", offsets={CONFIGS: {0: 3}}))
     assert job.checkpoints.stale(job.now) == {"live": ""}
     for late in (False, True):

@@ -125,6 +125,12 @@ def found(record: Finding) -> tuple[Any, ...]:
     return record.code, record.state, record.severity, record.client_count, record.first_seen_ms, record.last_seen_ms, record.message
 
 
+def only(engine: FindingsEngine, code: str, now_ms: int) -> Finding:
+    """The only finding of this code that it would write."""
+    (found,) = [record for record in engine.changes(now_ms).values() if record and record.code == code]
+    return found
+
+
 def without_times(of: tuple[Any, ...]) -> tuple[Any, ...]:
     connections, pushes, live, findings = of
     return (
@@ -208,22 +214,29 @@ def test_secret_that_was_overtaken_was_pushed(engine: FindingsEngine) -> None:
     corrected = config_record(setting("acks", "all"), client_id="app-1", instance_id=UUID(int=1))
     engine.apply(pushed([(NOW + SECOND, corrected)], begin=1), overtake=True)
     engine.apply(pushes_of(1, NOW, "hunter2-canary"))
-    (leak,) = [record for record in engine.changes(NOW + MINUTE).values() if record and record.code == "SK001"]
+    leak = only(engine, "SK001", NOW + MINUTE)
     assert (leak.state, leak.client_count) == ("stopped", 0)
     assert [push.offset for push in engine.clients.all()] == [1]
+
+
+NAMES = {"principal": "User:a", "client_id": "app", "address": "10.0.0.1"}
+OPENED = connection_record(1, kind=Kind.PRESENT, connection=7, epoch=1, **NAMES)
+
+
+def instance(number: int) -> bytes:
+    """The push of one of several instances of these names, on a connection of which no more is known."""
+    return config_record(setting("acks", "all"), instance_id=UUID(int=number + 1), connection=number, epoch=1, **NAMES)
 
 
 @pytest.mark.parametrize(("back_ms", "newest"), [(10, 0), (-10, 1)])
 def test_what_overtakes_makes_nothing_newer_that_is_before_it(engine: FindingsEngine, back_ms: int, newest: int) -> None:
     """Of two instances of the same names the newer one is connected."""
-    names = {"principal": "User:a", "client_id": "app", "address": "10.0.0.1"}
-    engine.apply(connected([(NOW, connection_record(1, kind=Kind.PRESENT, connection=7, epoch=1, **names))]))
+    engine.apply(connected([(NOW, OPENED)]))
     engine.apply(pushed([(NOW + MINUTE, config_record(setting("acks", "all"), client_id="other"))], begin=1), overtake=True)
     for partition, at_ms in enumerate([NOW, NOW - back_ms]):
-        instance = {"instance_id": UUID(int=partition + 1), "connection": partition, "epoch": 1}
-        engine.apply(pushed([(at_ms, config_record(setting("acks", "all"), **names, **instance))], partition=partition))
+        engine.apply(pushed([(at_ms, instance(partition))], partition=partition))
     engine.changes(NOW + 30 * MINUTE)
-    assert [push.partition for push in engine.clients.all() if engine.clients.is_live(push.client)] == [newest]
+    assert [push.connection for push in engine.clients.all() if engine.clients.is_live(push.client)] == [newest]
 
 
 def test_clock_that_was_ahead_hides_no_later_loss_of_a_gateway(fleet: Fleet) -> None:
@@ -258,15 +271,12 @@ def test_newest_of_several_of_the_same_names_counts_as_connected(engine: Finding
     """An application restarts as another instance, just after the clock of the leader of its topic has gone back."""
     if not overtakes:
         engine.changes(NOW)
-    names = {"principal": "User:a", "client_id": "app", "address": "10.0.0.1"}
-    opened = connection_record(1, kind=Kind.PRESENT, connection=7, epoch=1, **names)
-    engine.apply(connected([(NOW, opened)]))
+    engine.apply(connected([(NOW, OPENED)]))
     for offset, at_ms in enumerate([NOW, NOW + 10 - back_ms]):
-        record = config_record(setting("acks", "all"), instance_id=UUID(int=offset + 1), connection=offset, epoch=1, **names)
-        engine.apply(pushed([(at_ms, record)], begin=offset), overtake=overtakes and not offset)
+        engine.apply(pushed([(at_ms, instance(offset))], begin=offset), overtake=overtakes and not offset)
         engine.changes(NOW)
     engine.changes(NOW + 2 * HOUR)
-    assert [push.offset for push in engine.clients.all() if engine.clients.is_live(push.client)] == [1]
+    assert [push.connection for push in engine.clients.all() if engine.clients.is_live(push.client)] == [1]
 
 
 def test_clock_that_was_ahead_drops_no_newer_push_in_another_partition(engine: FindingsEngine) -> None:
@@ -304,8 +314,7 @@ def test_an_application_s_last_change_is_found_in_any_order(reverse: bool) -> No
     job = Job([], random.Random(0))  # noqa: S311  # an order, no secret
     job.read([[*filter(is_event, records.written)]])
     job.read([pushes[::-1] if reverse else pushes])
-    (change,) = [record for record in job.engine.changes(records.now).values() if record and record.code == "AN401"]
-    assert change.evidence == ("acks: 0 before, all now",)
+    assert only(job.engine, "AN401", records.now).evidence == ("acks: 0 before, all now",)
 
 
 @pytest.mark.parametrize("keys", [("db.password", "sasl.password"), ("sasl.password", "db.password")])
@@ -318,7 +327,7 @@ def test_of_two_pushes_of_one_moment_the_same_one_is_named_in_any_order(keys: tu
             records.written += pushed([(records.now, record)], begin=number)
         job = Job(records.written[::-1] if reverse else records.written, random.Random(0))  # noqa: S311  # an order, no secret
         job.read_what_is_new()
-        (leak,) = [record for record in job.engine.changes(records.now).values() if record and record.code == "SK001"]
+        leak = only(job.engine, "SK001", records.now)
         found.append((leak.message, leak.settings, leak.application))
     assert found[0] == found[1]
 
