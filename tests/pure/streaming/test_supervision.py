@@ -153,7 +153,15 @@ def test_whatever_goes_with_a_query_ends_that_query_alone(script: Script, raised
     assert len(script.started) == 2
 
 
-@pytest.mark.parametrize("error", [TimeoutError("no broker answers"), TypeError("'NoneType' object is not iterable"), OSError(28, "full")])
+@pytest.mark.parametrize(
+    "error",
+    [
+        TimeoutError("no broker answers"),
+        TypeError("'NoneType' object is not iterable"),
+        OSError(28, "full"),
+        ClientscopeError("its table is damaged", "restore it"),
+    ],
+)
 def test_f47_a_start_that_fails_is_a_failure_like_others_whatever_it_raises(script: Script, error: Exception) -> None:
     script.query.fail("once")
     script.look(0.0)
@@ -164,17 +172,6 @@ def test_f47_a_start_that_fails_is_a_failure_like_others_whatever_it_raises(scri
     script.cannot = None
     script.look(2.95)
     assert len(script.started) == 1, "the second pause is two seconds"
-    script.look(3.0)
-    assert len(script.started) == 2
-
-
-def test_a_failure_that_a_person_must_fix_parks_it_with_what_to_do(script: Script) -> None:
-    script.query.fail("broken")
-    script.cannot = ClientscopeError("its table is damaged", "restore it")
-    script.look(0.0, 1.0)
-    assert script.watching.problem == "results is parked and retried: its table is damaged; restore it"
-    assert script.said == [(True, "it can't continue")]
-    script.cannot = None
     script.look(3.0)
     assert len(script.started) == 2
 
