@@ -118,20 +118,14 @@ def test_a_silent_gateway_is_lost_after_three_intervals_and_comes_back(gauges: G
 
 
 @pytest.mark.parametrize(
-    ("returned_s", "gone_s"),
-    [(99, 115), (100, 105 + RETURN_S), (200, 205 + RETURN_S)],
-    ids=["heard since", "heard just then", "heard before"],
+    ("interval_s", "returned_s", "gone_s"),
+    [(5, 99, 115), (5, 100, 105 + RETURN_S), (5, 200, 205 + RETURN_S), (60, 200, 260 + RETURN_S)],
+    ids=["heard since", "heard just then", "heard before", "a slow one has an interval more"],
 )
-def test_a_gateway_has_time_to_return_where_kafka_was_away(gauges: Gauges, returned_s: float, gone_s: float) -> None:
-    gauges.apply(heartbeat(1, {"java": 1}), now=100)
+def test_a_gateway_has_time_to_return_where_kafka_was_away(gauges: Gauges, interval_s: int, returned_s: float, gone_s: float) -> None:
+    gauges.apply(heartbeat(1, {"java": 1}, interval_ms=1_000 * interval_s), now=100)
     assert gauges.expire(gone_s, returned_s) == {}
     assert changed(gauges.expire(gone_s + 0.1, returned_s)) == {"java": None}
-
-
-def test_a_slow_gateway_has_an_interval_more_to_return(gauges: Gauges) -> None:
-    gauges.apply(heartbeat(1, {"java": 1}, interval_ms=60_000), now=100)
-    assert gauges.expire(260 + RETURN_S, returned=200) == {}
-    assert changed(gauges.expire(260.1 + RETURN_S, returned=200)) == {"java": None}
 
 
 def test_a_gateway_that_was_heard_when_kafka_was_back_has_time_to_return(gauges: Gauges) -> None:
