@@ -42,13 +42,6 @@ def fired(code: str, *settings: Any) -> list[dict[str, Any]]:
     return [{name: value for name, value in each.items() if value is not None} for each in found]
 
 
-def outcome(code: str, *settings: Any) -> str:
-    (result,) = results(config_record(*settings))
-    codes_by_outcome = {"fired": [item["code"] for item in result["rules"]]} | {name: result[name] for name in ("passed", "not_evaluable")}
-    (found,) = (name for name, codes in codes_by_outcome.items() if code in codes)
-    return found
-
-
 def test_sk001_fires_on_what_the_gateway_redacted_and_on_what_nobody_did() -> None:
     digest = b"d" * 32
     assert fired(
@@ -88,7 +81,8 @@ def test_a_rule_for_other_clients_is_not_listed() -> None:
 
 
 def test_a_setting_that_leaks_is_not_judged_by_another_rule() -> None:
-    assert outcome("AN101", setting("acks", "0", type=Type.PASSWORD)) == "not_evaluable"
+    (result,) = results(config_record(setting("acks", "0", type=Type.PASSWORD)))
+    assert "AN101" in result["not_evaluable"]
 
 
 def test_rows_stay_in_order_and_apart() -> None:
