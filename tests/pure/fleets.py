@@ -245,12 +245,9 @@ class Fleet:
 
 
 CLIENTS = range(5)
-CONFIGURATIONS = (
-    {"acks": "0"},
-    {"acks": "all"},
-    {"acks": "all", "sasl.password": "hunter2-canary"},
-    {"acks": "1", "linger.ms": "0"},
-)
+GOOD, BAD, LEAK = {"acks": "all"}, {"acks": "0"}, {"acks": "all", "sasl.password": "hunter2-canary"}
+"""Configurations without a mistake, with one (AN101), and with a secret (SK001)."""
+CONFIGURATIONS = (BAD, GOOD, LEAK, {"acks": "1", "linger.ms": "0"})
 PASSES_MS = {"a minute passes": MINUTE, "minutes pass": 11 * MINUTE, "hours pass": 2 * HOUR}
 Step = tuple[str, int, int]
 """What happens, to which of the clients, and which of the configurations it has."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import fleets
 import pytest
-from fleets import HOUR, MINUTE, SECOND, Fleet, left_out
+from fleets import BAD, GOOD, HOUR, LEAK, MINUTE, SECOND, Fleet, left_out
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
@@ -22,7 +22,6 @@ WRONG = {
     "max.in.flight.requests.per.connection": "100", "buffer.memory": "1000", "compression.type": "none", "max.request.size": "900000000",
     "reconnect.backoff.ms": "1", "reconnect.backoff.max.ms": "1", "metadata.max.age.ms": "1",
 }  # fmt: skip
-LEAK = {"acks": "all", "sasl.password": "hunter2-canary"}
 MALLORY, VICTIM = "User:mallory", "User:victim"
 BOUNDS = {
     clients: ("MOST_APPLICATIONS", 40),
@@ -79,7 +78,7 @@ def test_f44_a_leak_of_another_principal_is_reported_after_12500_pushes_under_in
 
 def leak_after(invented: int) -> None:
     fleet = Fleet()
-    fleet.push("orders-1", fleet.connect("orders-1", VICTIM), 1, settings={"acks": "0"}, principal=VICTIM)
+    fleet.push("orders-1", fleet.connect("orders-1", VICTIM), 1, settings=BAD, principal=VICTIM)
     fleet.write()
     invent(fleet, invented)
     fleet.push("billing-1", fleet.connect("billing-1", VICTIM), 2, settings=LEAK, principal=VICTIM)
@@ -114,7 +113,7 @@ def test_f44_the_finding_of_a_full_table_ends_once_there_is_room_also_after_a_re
 def test_f44_each_table_is_filled_and_a_victim_keeps_what_it_has(small: None, fleet: Fleet, principal: str | None, secrets: bool) -> None:
     numbers = [fleet.connect(f"orders{number}x", VICTIM) for number in range(4)]
     for number, connection in enumerate(numbers):
-        fleet.push(f"orders{number}x", connection, number + 1, settings={"acks": "0"}, principal=VICTIM)
+        fleet.push(f"orders{number}x", connection, number + 1, settings=BAD, principal=VICTIM)
     fleet.push("billing-1", fleet.connect("billing-1", VICTIM), 9, settings=LEAK, principal=VICTIM)
     for number in range(100):
         name = {"db.password": f"canary-{number}"} if secrets else {"acks": "0", "retries": "0"}
@@ -165,7 +164,7 @@ def test_f44_what_clients_push_is_bounded_in_bytes_by_who_pushes_most(monkeypatc
     fleet = Fleet()
     connections = [fleet.connect(f"orders-{number}", VICTIM) for number in range(50)]
     for number, connection in enumerate(connections):
-        fleet.push(f"orders-{number}", connection, number + 1, settings={"acks": "0"}, principal=VICTIM)
+        fleet.push(f"orders-{number}", connection, number + 1, settings=BAD, principal=VICTIM)
     for number in range(60):
         invent(fleet, 1, first=number, settings={"bootstrap.servers": f"{number}-" + "x" * 3_000})
     fleet.write()
@@ -176,7 +175,7 @@ def test_f44_what_clients_push_is_bounded_in_bytes_by_who_pushes_most(monkeypatc
 
 def test_f44_who_is_connected_is_remembered_rather_than_who_left_with_something_worse() -> None:
     fleet = Fleet(most_clients=3)
-    fleet.close(fleet.client(1, {"acks": "0"}, "orders0x"))
+    fleet.close(fleet.client(1, BAD, "orders0x"))
     fleet.later(MINUTE)
     for number in range(2, 5):
         fleet.client(number, {"acks": "all", "metadata.max.age.ms": "1"}, f"orders{number}x")
@@ -276,7 +275,7 @@ class Tables(RuleBasedStateMachine):
     @rule(
         count=st.integers(1, 30),
         principal=st.sampled_from([MALLORY, None]),
-        pushed=st.sampled_from([{"acks": "0"}, {"acks": "0", "retries": "0"}, {"p.password": "canary{}"}, LEAK]),
+        pushed=st.sampled_from([BAD, {"acks": "0", "retries": "0"}, {"p.password": "canary{}"}, LEAK]),
         opens=st.booleans(),
     )
     def invents(self, count: int, principal: str | None, pushed: dict[str, str], opens: bool) -> None:
@@ -289,7 +288,7 @@ class Tables(RuleBasedStateMachine):
     def lives(self, number: int, pushed: str) -> None:
         self.fleet.now += SECOND
         name = f"orders{'abcdef'[number]}"
-        settings = {"leak": {"sasl.password": f"canary-{name}", "acks": "all"}, "wrong": {"acks": "0"}, "clean": {"acks": "all"}}[pushed]
+        settings = {"leak": {**GOOD, "sasl.password": f"canary-{name}"}, "wrong": BAD, "clean": GOOD}[pushed]
         self.fleet.push(name, self.fleet.connect(name, VICTIM), number + 1, settings=settings, principal=VICTIM)
         self.has[number] = pushed
 

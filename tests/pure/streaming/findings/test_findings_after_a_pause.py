@@ -8,15 +8,12 @@ from datetime import date
 from typing import Any
 
 import pytest
-from fleets import HOUR, MINUTE, SECOND, Fleet
+from fleets import BAD, GOOD, HOUR, LEAK, MINUTE, SECOND, Fleet
 
 from clientscope.model.enums import Origin
 from clientscope.profiles.client_patterns import ClientPattern
 from clientscope.profiles.suppressions import Suppression
 from streaming.findings.entry import Policy
-
-GOOD, BAD = {"acks": "all"}, {"acks": "0"}
-SECRET = {"acks": "all", "sasl.password": "hunter2-canary"}
 
 
 def alerts(fleet: Fleet) -> list[tuple[str, str, int]]:
@@ -135,7 +132,7 @@ def test_decision_that_is_taken_back_alerts_unless_its_client_left_before_the_st
 
 
 def test_secret_that_leaked_meanwhile_alerts_though_its_client_has_left() -> None:
-    assert alerts(came_and_went_meanwhile(SECRET)) == [("SK001", "new", 1)]
+    assert alerts(came_and_went_meanwhile(LEAK)) == [("SK001", "new", 1)]
 
 
 def test_finding_that_was_back_meanwhile_alerts_once_a_client_is_there_that_has_it(fleet: Fleet) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import oracle
 import pytest
-from fleets import HOUR, MINUTE, SECOND, Fleet, left_out
+from fleets import BAD, GOOD, HOUR, LEAK, MINUTE, SECOND, Fleet, left_out
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
@@ -22,10 +22,9 @@ from streaming.findings.book import COUNTS_EVERY_MS, is_due
 from streaming.findings.clients import LiveClients
 from streaming.findings.inputs import JudgedPush
 
-LEAK = {"acks": "all", "sasl.password": "hunter2-canary"}
 TWICE = {**LEAK, "ssl.keystore.password": "hunter2-canary", "acks": "0"}
 PUSHED = (
-    LEAK, TWICE, {"acks": "0"}, {"acks": "all"}, {"acks": "all", "linger.ms": "7", "retries": "0"}, {"token.type": "Kq7Zt9XwLm2Pv"},
+    LEAK, TWICE, BAD, GOOD, {"acks": "all", "linger.ms": "7", "retries": "0"}, {"token.type": "Kq7Zt9XwLm2Pv"},
     {"security.protocol": "SASL_SSL"},
 )  # fmt: skip
 NAMES = (("orders-1", "User:a"), ("orders-1", "User:b"), ("orders-1", None), ("orders-2", "User:a"), ("billing", "User:a"))
@@ -185,7 +184,7 @@ def test_secret_that_had_stopped_before_a_start_stops_again_with_the_push_that_h
     fleet.later(11 * MINUTE)
     assert fleet.state("SK001") == "stopped"
     fleet.start()
-    for pushed, state in ((LEAK, "open"), ({"acks": "all"}, "stopped")):
+    for pushed, state in ((LEAK, "open"), (GOOD, "stopped")):
         fleet.push(connection=7, settings=pushed)
         fleet.later(SECOND)
         assert fleet.state("SK001") == state
@@ -212,7 +211,7 @@ def test_places_clients_and_connections_that_make_room_leave_the_counts_right(mo
 def lived() -> Fleet:
     """One in which each finding has been looked at once after the start: from then on a look has a cause."""
     fleet = Fleet()
-    fleet.client(1, {"acks": "0"})
+    fleet.client(1, BAD)
     fleet.later()
     fleet.later()
     fleet.later()
@@ -221,7 +220,7 @@ def lived() -> Fleet:
 
 def test_a_finding_that_could_not_be_written_is_written_later() -> None:
     fleet = lived()
-    fleet.client(2, {"acks": "0"}, "billing-1")
+    fleet.client(2, BAD, "billing-1")
     assert len(fleet.engine.changes(fleet.now)) == 1, "and then Kafka is away"
     fleet.later()
     assert len(fleet.findings("AN101")) == 2

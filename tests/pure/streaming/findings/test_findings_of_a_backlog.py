@@ -5,11 +5,9 @@ from __future__ import annotations
 import time
 from itertools import islice
 
-from fleets import HOUR, MINUTE, NOW, Fleet, left_out
+from fleets import BAD, HOUR, LEAK, MINUTE, NOW, Fleet, left_out
 
 from streaming.publish_findings import cloud_event
-
-LEAK = {"acks": "all", "sasl.password": "hunter2-canary"}
 
 
 def test_f50_who_left_long_before_a_start_takes_no_room_from_who_is_here() -> None:
@@ -21,7 +19,7 @@ def test_f50_who_left_long_before_a_start_takes_no_room_from_who_is_here() -> No
     for number in range(9):
         fleet.now = now
         if number:
-            fleet.push(f"app-{number}", number, number, settings={"acks": "0"})
+            fleet.push(f"app-{number}", number, number, settings=BAD)
         fleet.now = NOW
         for other in islice(gone, 9):
             fleet.push(f"gone-{other}", other, other)

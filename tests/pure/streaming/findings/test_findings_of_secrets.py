@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from every import every
-from fleets import HOUR, MINUTE, SECOND, Fleet
+from fleets import BAD, GOOD, HOUR, LEAK, MINUTE, SECOND, Fleet
 from record_bytes import setting
 
 from clientscope.catalog.value_states import ValueState
@@ -14,7 +14,6 @@ from clientscope.model.principals import ANONYMOUS
 from streaming.findings import entry as finding_records
 
 SECRET = "hunter2-canary"
-LEAK, CLEAN = {"acks": "all", "sasl.password": SECRET}, {"acks": "all"}
 
 
 def test_the_same_secret_in_several_places_is_one_finding_with_all_of_them(fleet: Fleet) -> None:
@@ -58,7 +57,7 @@ def test_it_says_how_far_it_got(fleet: Fleet) -> None:
 
 def test_it_is_never_resolved_but_stops(fleet: Fleet) -> None:
     fleet.close(fleet.client(1, LEAK))
-    fleet.client(2, CLEAN)
+    fleet.client(2, GOOD)
     fleet.later()
     fleet.later(40 * 24 * HOUR)
     fleet.restart(SECOND)
@@ -102,7 +101,7 @@ def test_what_only_looks_random_alerts_nobody(fleet: Fleet) -> None:
     fleet.write()
     found = fleet.one("SK004")
     assert (found.state, found.confidence, found.alert) == ("open", "low", None)
-    fleet.client(2, {"acks": "0"}, "web", address="10.0.0.2")
+    fleet.client(2, BAD, "web", address="10.0.0.2")
     fleet.write()
     assert fleet.findings()[-1].code == "SK004", "what is sure comes first"
 

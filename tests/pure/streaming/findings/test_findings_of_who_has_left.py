@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from fleets import HOUR, MINUTE, SECOND, Fleet, alerted
+from fleets import BAD, GOOD, HOUR, LEAK, MINUTE, SECOND, Fleet, alerted
 
 from clientscope.model.enums import Origin
 from clientscope.model.finding import MOST_CLIENTS, Finding
-
-LEAK = {"acks": "all", "ssl.truststore.password": "hunter2-canary"}
-CLEAN = {"acks": "all"}
 
 
 def restarted(fleet: Fleet) -> Fleet:
@@ -19,11 +16,11 @@ def restarted(fleet: Fleet) -> Fleet:
 
 
 def test_f46_a_leak_missing_from_the_next_push_is_reported_with_its_severity(fleet: Fleet) -> None:
-    fleet.close(fleet.client(1, CLEAN))
+    fleet.close(fleet.client(1, GOOD))
     fleet.now += SECOND
     connection = fleet.client(1, LEAK)
     fleet.now += 10
-    fleet.push(connection=connection, instance=1, settings=CLEAN)
+    fleet.push(connection=connection, instance=1, settings=GOOD)
     fleet.write()
     leak = fleet.one("SK001")
     assert (leak.state, leak.severity) == ("stopped", "critical")
@@ -42,7 +39,7 @@ def test_f46_a_leak_that_returns_as_briefly_is_reported_again(fleet: Fleet) -> N
         fleet.now += SECOND
         connection = fleet.client(1, LEAK)
         fleet.now += 10
-        fleet.push(connection=connection, instance=1, settings=CLEAN)
+        fleet.push(connection=connection, instance=1, settings=GOOD)
         fleet.later()
     leak = fleet.one("SK001")
     assert leak.state == "stopped" and leak.reopened == 2 and leak.opened_ms == leak.last_seen_ms
@@ -53,7 +50,7 @@ def test_f46_a_severity_that_is_worse_for_an_instant_is_reported(fleet: Fleet) -
     fleet.client(1, {"batch.size": "4096"})
     fleet.write()
     connection = fleet.client(2, {"batch.size": "1"}, "orders-2")
-    fleet.push("orders-2", connection, 2, settings=CLEAN)
+    fleet.push("orders-2", connection, 2, settings=GOOD)
     for severity in ("high", "medium"):
         fleet.later()
         found = fleet.one("AN110")
@@ -61,7 +58,7 @@ def test_f46_a_severity_that_is_worse_for_an_instant_is_reported(fleet: Fleet) -
 
 
 def test_who_had_it_stays_named_with_the_time_at_which_they_left(fleet: Fleet) -> None:
-    first, second = fleet.client(1, {"acks": "0"}), fleet.client(2, {"acks": "0"}, "orders-2")
+    first, second = fleet.client(1, BAD), fleet.client(2, BAD, "orders-2")
     fleet.write()
     assert [client.disconnected_ms for client in fleet.one("AN101").clients] == [None, None]
     fleet.later()
@@ -83,7 +80,7 @@ def test_who_had_it_stays_named_with_the_time_at_which_they_left(fleet: Fleet) -
 
 def test_a_client_counts_as_connected_for_half_a_minute_after_its_last_push_while_its_connection_is_unread(fleet: Fleet) -> None:
     for wait_ms in (20 * SECOND, 29_999):
-        fleet.push(connection=7, instance=1, settings={"acks": "0"})
+        fleet.push(connection=7, instance=1, settings=BAD)
         fleet.now += wait_ms
     fleet.write()
     assert fleet.counted("AN101") == ("open", 1)
@@ -95,7 +92,7 @@ def test_a_client_counts_as_connected_for_half_a_minute_after_its_last_push_whil
 def test_after_that_or_once_it_is_known_to_be_gone_it_does_not(fleet: Fleet, event: str) -> None:
     if event.startswith("a later"):
         fleet.connect("web-1", epoch=2)
-    fleet.push(connection=1, instance=1, settings={"acks": "0"})
+    fleet.push(connection=1, instance=1, settings=BAD)
     if event == "it was closed":
         fleet.close(1)
     else:
@@ -107,7 +104,7 @@ def test_after_that_or_once_it_is_known_to_be_gone_it_does_not(fleet: Fleet, eve
     assert fleet.counted("AN101") == ("open", 0)
 
 
-@pytest.mark.parametrize("settings", [LEAK, {"acks": "0"}])
+@pytest.mark.parametrize("settings", [LEAK, BAD])
 def test_an_erased_client_is_named_no_more(fleet: Fleet, settings: dict[str, str]) -> None:
     fleet.client(1, settings)
     fleet.client(2, settings, "orders-2")
@@ -122,7 +119,7 @@ def test_an_erased_client_is_named_no_more(fleet: Fleet, settings: dict[str, str
 
 def test_f35_what_more_have_than_are_named_stays_though_all_that_are_named_are_erased(fleet: Fleet) -> None:
     for number in range(MOST_CLIENTS + 1):
-        fleet.client(number, {"acks": "0"}, f"orders-{number}")
+        fleet.client(number, BAD, f"orders-{number}")
     fleet.write()
     fleet.now += SECOND
     for client in fleet.one("AN101").clients:
@@ -131,7 +128,7 @@ def test_f35_what_more_have_than_are_named_stays_though_all_that_are_named_are_e
     assert fleet.counted("AN101") == ("open", 1)
 
 
-@pytest.mark.parametrize("settings", [LEAK, {"acks": "0"}])
+@pytest.mark.parametrize("settings", [LEAK, BAD])
 @pytest.mark.parametrize("wait_ms", [0, 3 * HOUR])
 def test_f35_what_only_an_erased_client_had_is_gone_with_it(fleet: Fleet, settings: dict[str, str], wait_ms: int) -> None:
     connection = fleet.client(1, settings)
@@ -171,7 +168,7 @@ def test_f35_a_change_that_only_an_erased_client_shows_is_gone_with_it(fleet: Fl
 def test_f35_what_an_erased_client_started_with_is_no_before_of_a_later_change(fleet: Fleet, another_has_it: bool) -> None:
     """Unless it is known of another client that has it."""
     for instance in range(1, 2 + another_has_it):
-        fleet.client(instance, {"acks": "all"}, f"orders-{instance}")
+        fleet.client(instance, GOOD, f"orders-{instance}")
     fleet.erase(fleet.results()[0].client)
     fleet.later()
     fleet.client(3, {"acks": "1"}, "orders-3")
@@ -183,14 +180,14 @@ def test_no_two_findings_read_the_same(fleet: Fleet) -> None:
     for number, (principal, settings) in enumerate(
         [
             ("User:a", {**LEAK, "ssl.keystore.password": "another-canary"}),
-            ("User:b", {**LEAK, "ssl.truststore.password": "hunter3-canary"}),
+            ("User:b", {**LEAK, "sasl.password": "hunter3-canary"}),
             ("User:a", {"acks": "0", "linger.ms": "0"}),
             ("User:b", {"acks": "0", "group.id": "g"}),
-            (None, {"acks": "0"}),
+            (None, BAD),
         ]
     ):
         fleet.client(number + 1, settings, f"orders-{number}", principal=principal)
-    fleet.client(8, {**LEAK, "ssl.truststore.password": "rotated-canary"}, "orders-8")
+    fleet.client(8, {**LEAK, "sasl.password": "rotated-canary"}, "orders-8")
     fleet.write()
     messages = [finding.message for finding in fleet.findings()]
     assert len(messages) == 8 and len(set(messages)) == len(messages)
@@ -211,7 +208,7 @@ XRAY = {"origin": Origin.REQUEST_LOG, "gateway": "clientscope xray", "epoch": 7,
 def test_a_client_that_a_log_showed_counts_as_connected_for_a_moment_and_its_finding_stays_until_a_later_run_is_without_it(
     fleet: Fleet,
 ) -> None:
-    fleet.push(**XRAY, settings={"acks": "0"})
+    fleet.push(**XRAY, settings=BAD)
     fleet.write()
     assert [client.disconnected_ms for client in fleet.one("AN101").clients] == [None]
     for hours in (0, 3, 30):
@@ -230,8 +227,8 @@ def test_a_client_that_a_log_showed_counts_as_connected_for_a_moment_and_its_fin
 
 def test_gateway_that_restarts_takes_no_finding_back(fleet: Fleet) -> None:
     """Of an application of which a newer push is without it: only who is connected still has it."""
-    fleet.client(1, {"acks": "0"})
-    fleet.client(2, {"acks": "all"}, "orders-2", address="10.0.0.2")
+    fleet.client(1, BAD)
+    fleet.client(2, GOOD, "orders-2", address="10.0.0.2")
     fleet.later()
     before = fleet.one("AN101")
     fleet.heartbeat(epoch=2)

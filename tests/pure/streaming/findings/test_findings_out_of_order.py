@@ -15,7 +15,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from fleets import CONFIGURATIONS, HOUR, KEY, MINUTE, NOW, SECOND, Fleet, Step, Story, connected, histories, pushed, told, tombstones
+from fleets import HOUR, KEY, LEAK, MINUTE, NOW, SECOND, Fleet, Step, Story, connected, histories, pushed, told, tombstones
 from hypothesis import example, given
 from hypothesis import strategies as st
 from record_bytes import config_record, connection_record, setting
@@ -252,7 +252,7 @@ def test_clock_that_was_ahead_hides_no_later_loss_of_a_gateway(fleet: Fleet) -> 
 @pytest.mark.parametrize("back_ms", [-1, 50, HOUR])
 def test_erased_client_is_named_no_more_though_its_tombstone_seems_older(fleet: Fleet, back_ms: int, is_compacted: bool) -> None:
     fleet.write()
-    fleet.push(instance=1, settings=CONFIGURATIONS[2])
+    fleet.push(instance=1, settings=LEAK)
     fleet.later(SECOND)
     (erased,) = [client for each in fleet.findings() for client in each.clients]
     if is_compacted:  # the job starts again, and finds no push any more
