@@ -163,7 +163,8 @@ class Fleet:
         self, instance: int | None = None, settings: Mapping[str, str] | None = None, client: str = "orders-1", **changes: Any
     ) -> int:
         """A client connects and pushes; returns its connection."""
-        connection = self.connect(client, address=changes.get("address", "10.0.0.1"), cluster=changes.get("cluster", "c"))
+        names = {name: changes[name] for name in ("principal", "address", "cluster") if name in changes}
+        connection = self.connect(client, **names)
         self.push(client, connection, instance, settings=settings or {"acks": "all"}, **changes)
         return connection
 

@@ -78,10 +78,10 @@ def test_f44_a_leak_of_another_principal_is_reported_after_12500_pushes_under_in
 
 def leak_after(invented: int) -> None:
     fleet = Fleet()
-    fleet.push("orders-1", fleet.connect("orders-1", VICTIM), 1, settings=BAD, principal=VICTIM)
+    fleet.client(1, BAD, "orders-1", principal=VICTIM)
     fleet.write()
     invent(fleet, invented)
-    fleet.push("billing-1", fleet.connect("billing-1", VICTIM), 2, settings=LEAK, principal=VICTIM)
+    fleet.client(2, LEAK, "billing-1", principal=VICTIM)
     fleet.write()
     assert len(fleet.published) <= room.MOST_FINDINGS + 10, "clientscope's own come on top"
     (leak,) = of(fleet, VICTIM, "SK001")
@@ -111,10 +111,9 @@ def test_f44_the_finding_of_a_full_table_ends_once_there_is_room_also_after_a_re
 
 @pytest.mark.parametrize(("principal", "secrets"), [(MALLORY, True), (None, False)])
 def test_f44_each_table_is_filled_and_a_victim_keeps_what_it_has(small: None, fleet: Fleet, principal: str | None, secrets: bool) -> None:
-    numbers = [fleet.connect(f"orders{number}x", VICTIM) for number in range(4)]
-    for number, connection in enumerate(numbers):
-        fleet.push(f"orders{number}x", connection, number + 1, settings=BAD, principal=VICTIM)
-    fleet.push("billing-1", fleet.connect("billing-1", VICTIM), 9, settings=LEAK, principal=VICTIM)
+    for number in range(4):
+        fleet.client(number + 1, BAD, f"orders{number}x", principal=VICTIM)
+    fleet.client(9, LEAK, "billing-1", principal=VICTIM)
     for number in range(100):
         name = {"db.password": f"canary-{number}"} if secrets else {"acks": "0", "retries": "0"}
         invent(fleet, 1, principal=principal, first=number, settings=name)
@@ -137,7 +136,7 @@ def test_f44_each_table_is_filled_and_a_victim_keeps_what_it_has(small: None, fl
 
 
 def test_f44_the_same_secret_in_invented_places_hides_no_place_of_another(small: None, fleet: Fleet) -> None:
-    fleet.push("billing", fleet.connect("billing", VICTIM), 9, settings=LEAK, principal=VICTIM)
+    fleet.client(9, LEAK, "billing", principal=VICTIM)
     fleet.write()
     for number in range(25):
         fleet.now += SECOND
@@ -151,7 +150,7 @@ def test_f44_the_same_secret_in_invented_places_hides_no_place_of_another(small:
 def test_f44_who_knows_a_secret_can_not_take_its_finding_along(small: None, fleet: Fleet) -> None:
     """It is found with the thief first, and counts for the one who has fewer findings."""
     invent(fleet, 8, settings=LEAK)
-    fleet.push("billing", fleet.connect("billing", VICTIM), 9, settings=LEAK, principal=VICTIM)
+    fleet.client(9, LEAK, "billing", principal=VICTIM)
     for number in range(100):
         fleet.now += SECOND
         invent(fleet, 1, first=100 + number, settings={"db.password": f"canary-{number}"})
@@ -162,9 +161,8 @@ def test_f44_who_knows_a_secret_can_not_take_its_finding_along(small: None, flee
 def test_f44_what_clients_push_is_bounded_in_bytes_by_who_pushes_most(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(clients, "MOST_BYTES", 100_000)
     fleet = Fleet()
-    connections = [fleet.connect(f"orders-{number}", VICTIM) for number in range(50)]
-    for number, connection in enumerate(connections):
-        fleet.push(f"orders-{number}", connection, number + 1, settings=BAD, principal=VICTIM)
+    for number in range(50):
+        fleet.client(number + 1, BAD, f"orders-{number}", principal=VICTIM)
     for number in range(60):
         invent(fleet, 1, first=number, settings={"bootstrap.servers": f"{number}-" + "x" * 3_000})
     fleet.write()
@@ -289,7 +287,7 @@ class Tables(RuleBasedStateMachine):
         self.fleet.now += SECOND
         name = f"orders{'abcdef'[number]}"
         settings = {"leak": {**GOOD, "sasl.password": f"canary-{name}"}, "wrong": BAD, "clean": GOOD}[pushed]
-        self.fleet.push(name, self.fleet.connect(name, VICTIM), number + 1, settings=settings, principal=VICTIM)
+        self.fleet.client(number + 1, settings, name, principal=VICTIM)
         self.has[number] = pushed
 
     @rule(time=st.sampled_from([SECOND, MINUTE, 2 * HOUR]))

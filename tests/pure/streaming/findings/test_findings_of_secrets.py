@@ -35,7 +35,7 @@ def test_the_same_secret_in_several_places_is_one_finding_with_all_of_them(fleet
 
 
 def test_who_does_not_authenticate_is_kafkas_anonymous_in_what_is_found(fleet: Fleet) -> None:
-    fleet.push(connection=fleet.connect(principal=ANONYMOUS), instance=1, settings=LEAK, principal=ANONYMOUS)
+    fleet.client(1, LEAK, principal=ANONYMOUS)
     fleet.later()
     found = fleet.one("SK001")
     assert (found.application.principal, found.clients[0].principal) == (ANONYMOUS, ANONYMOUS)
@@ -145,8 +145,7 @@ def test_f22_of_many_places_the_same_one_is_named_first_whenever_the_job_was_sta
     for restarts in (False, True):
         fleet = Fleet()
         for name in "bcdefa":
-            connection = fleet.connect(name)
-            fleet.push(name, connection, settings=LEAK)
+            connection = fleet.client(settings=LEAK, client=name)
             if not connected:
                 fleet.close(connection)
             fleet.now += SECOND
