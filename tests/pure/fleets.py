@@ -76,6 +76,7 @@ class Fleet:
     Attributes:
         published: fingerprint → the record that stands on the topic.
         writes: how often records were written.
+        identities: whose each connection is, as records say it.
     """
 
     def __init__(self, policy: Policy | None = None, thresholds: Thresholds | None = None, most_clients: int | None = None) -> None:
@@ -90,7 +91,7 @@ class Fleet:
         self._tombstones: list[tuple[int, int, bytes]] = []
         self._decisions: dict[str, Any] = {}
         self._connection, self._epoch = 0, 1
-        self._identities: dict[int, dict[str, Any]] = {}
+        self.identities: dict[int, dict[str, Any]] = {}
         self.start()
 
     def start(self) -> None:
@@ -118,14 +119,14 @@ class Fleet:
         """A connection is opened and identifies itself; returns its number."""
         self._connection += 1
         identity = {"cluster": cluster, "principal": principal, "client_id": client, "address": address}
-        self._identities[self._connection] = identity
+        self.identities[self._connection] = identity
         self._happens(self._connection, Kind.OPENED, epoch, cluster=cluster)
         self._happens(self._connection, Kind.IDENTIFIED, epoch, **identity)
         return self._connection
 
     def close(self, connection: int, epoch: int = 1) -> None:
         """It is closed; the record says whose it was."""
-        self._happens(connection, Kind.CLOSED, epoch, **self._identities.get(connection, {}))
+        self._happens(connection, Kind.CLOSED, epoch, **self.identities.get(connection, {}))
 
     def are_connected(self, numbers: Iterable[int]) -> None:
         """Clients of one application have a connection each, whose number is theirs; read at once, as at the job's start."""

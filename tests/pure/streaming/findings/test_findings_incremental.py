@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from datetime import date
-from typing import Any
 
 import oracle
 import pytest
@@ -41,30 +40,29 @@ class Histories(RuleBasedStateMachine):
     def begin(self) -> None:
         self.fleet = Fleet()
         self.epoch, self.restarts_ms = 1, list[int]()
-        self.connections: list[tuple[int, dict[str, Any]]] = []
+        self.connections: list[int] = []
         self.closed: dict[int, int] = {}
         self.forgotten, self.decided, self.stopped = set[str](), set[str](), set[str]()
 
     @rule(names=st.sampled_from(NAMES), address=st.sampled_from(ADDRESSES))
     def connects(self, names: tuple[str, str | None], address: str) -> None:
-        connection = self.fleet.connect(*names, address, self.epoch)
-        self.connections.append((connection, {"client_id": names[0], "principal": names[1], "address": address}))
+        self.connections.append(self.fleet.connect(*names, address, self.epoch))
 
     @rule(which=st.integers(0, 30), instance=st.sampled_from(INSTANCES), pushed=st.sampled_from(PUSHED), group=st.sampled_from(("", "g")))
     def pushes(self, which: int, instance: int | None, pushed: dict[str, str], group: str) -> None:
         """On a connection that was closed up to a minute ago, or was never seen: the engine remembers closings for so long."""
         self.fleet.now += 10
-        known = [*self.connections, (1_000 + which, {"client_id": "orders-1"})]
-        number, identity = known[which % len(known)]
+        known = [*self.connections, 1_000 + which]
+        number = known[which % len(known)]
         if self.closed.get(number, self.fleet.now) < self.fleet.now - MINUTE:
             return
         given = {**pushed, "group.id": group} if group else pushed
-        self.fleet.push(connection=number, instance=instance, settings=given, epoch=self.epoch, **identity)
+        self.fleet.push(connection=number, instance=instance, settings=given, epoch=self.epoch, **self.fleet.identities.get(number, {}))
 
     @rule(which=st.integers(0, 30))
     def leaves(self, which: int) -> None:
         if self.connections:
-            number, _ = self.connections[which % len(self.connections)]
+            number = self.connections[which % len(self.connections)]
             if number not in self.closed:
                 self.closed[number] = self.fleet.now
                 self.fleet.close(number, self.epoch)

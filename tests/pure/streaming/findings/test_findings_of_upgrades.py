@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from fleets import HOUR, MINUTE, SECOND, Fleet
 
@@ -17,16 +15,15 @@ OLD = ((3, 0), (0, 2), (1, 3))
 NEW = ((18, 3), (3, 9), (0, 9), (1, 12))
 
 
-def uses(fleet: Fleet, connection: int, *versions: tuple[int, int], kind: Kind = Kind.PRESENT, **changes: Any) -> None:
+def uses(fleet: Fleet, connection: int, *versions: tuple[int, int], kind: Kind = Kind.PRESENT, **software: str) -> None:
     """A connection's record with the versions that its client requested."""
-    fields = {"principal": "User:a", "client_id": "orders-1", "address": "10.0.0.1", **changes}
-    fleet._happens(connection, kind, 1, **fields, requested_versions=tuple(versions))
+    fleet._happens(connection, kind, 1, **fleet.identities[connection], **software, requested_versions=tuple(versions))
 
 
 def test_an_application_that_breaks_is_a_finding_until_it_is_upgraded(fleet: Fleet) -> None:
     first = fleet.client(1)
     uses(fleet, first, *OLD)
-    uses(fleet, fleet.client(2, client="orders-2", address="10.0.0.2"), *NEW, client_id="orders-2", address="10.0.0.2")
+    uses(fleet, fleet.client(2, client="orders-2", address="10.0.0.2"), *NEW)
     fleet.later(10 * SECOND)
     found = fleet.one("AN309")
     assert (found.state, found.severity, found.application.client_id) == ("open", "medium", "orders")
@@ -58,9 +55,9 @@ def test_of_many_clients_news_are_judged_once_a_minute(monkeypatch: pytest.Monke
     monkeypatch.setattr(upgrades, "FEW_CLIENTS", 1)
     fleet = Fleet()
     for number in range(2):
-        uses(fleet, fleet.connect(), *NEW, client_id=f"orders-{number}")
+        uses(fleet, fleet.connect(f"orders-{number}"), *NEW)
     fleet.later(10 * SECOND)
-    uses(fleet, fleet.connect(), (2, 0), client_id="late-1")
+    uses(fleet, fleet.connect("late-1"), (2, 0))
     fleet.later(20 * SECOND)
     assert not fleet.findings("AN309")
     fleet.later()
@@ -87,7 +84,7 @@ def test_the_target_is_the_profiles(profile: Profile, fires: bool) -> None:
     choose = ProfileChoice(((ClientPattern(principal=("User:a",)), 1),))
     fleet = Fleet(thresholds=Thresholds((Profile("apache"), profile), choose))
     uses(fleet, fleet.connect(), *OLD)
-    uses(fleet, fleet.connect("others-1", principal="User:b"), *OLD, client_id="others-1", principal="User:b")
+    uses(fleet, fleet.connect("others-1", principal="User:b"), *OLD)
     fleet.later(10 * SECOND)
     names = {each.application.client_id for each in fleet.findings("AN309")}
     assert names == ({"orders", "others"} if fires else {"others"})
@@ -96,8 +93,7 @@ def test_the_target_is_the_profiles(profile: Profile, fires: bool) -> None:
 def test_one_application_has_one_finding_with_a_line_for_each_kind_of_client(fleet: Fleet) -> None:
     for number in range(30):
         software = {"software_name": "made", "software_version": str(number)} if number >= 3 else {}
-        names = {"client_id": f"orders-{number}", "address": f"10.0.0.{number}", **software}
-        uses(fleet, fleet.connect(f"orders-{number}", address=f"10.0.0.{number}"), *OLD, **names)
+        uses(fleet, fleet.connect(f"orders-{number}", address=f"10.0.0.{number}"), *OLD, **software)
     fleet.later(10 * SECOND)
     found = fleet.one("AN309")
     assert found.evidence[0].endswith("; 3 clients") and found.evidence[-1] == "and 18 more kinds of clients"
