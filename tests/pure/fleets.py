@@ -32,6 +32,7 @@ from streaming.findings.engine import FindingsEngine
 from streaming.findings.entry import Policy
 from streaming.findings.fact_reports import FactReport, FactReports
 from streaming.findings.inputs import EngineInput, Erased, whereabouts
+from streaming.findings.retention import Kept
 from udfs.kernels.live import live
 
 NOW = 1_800_000_000_000
@@ -68,6 +69,11 @@ def essentials(finding: Finding) -> dict[str, Any]:
     if finding.kind == "fleet":  # clients are compared every ten seconds and at a start, so a restart may see it sooner
         said |= {"first_seen_ms": None, "opened_ms": None, "alert": alerted(finding)}
     return said | {"ended": finding.ended_ms is not None, "connected": connected}
+
+
+def new_engine(published: Mapping[str, bytes] | None = None, kept: Kept | None = None) -> FindingsEngine:
+    """One without a clock, which begins with these findings."""
+    return FindingsEngine(published or {}, Policy(), Thresholds(), Conditions(), kept)
 
 
 class Fleet:

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from fleets import Fleet
+from fleets import Fleet, new_engine
 
-from clientscope.findings.conditions import Conditions
-from clientscope.profiles import Thresholds
 from streaming.findings.engine import FindingsEngine
-from streaming.findings.entry import Policy
 
 
 @pytest.fixture
@@ -19,4 +16,4 @@ def fleet() -> Fleet:
 @pytest.fixture
 def engine() -> FindingsEngine:
     """One without a clock, which has found nothing."""
-    return FindingsEngine({}, Policy(), Thresholds(), Conditions())
+    return new_engine()

@@ -15,20 +15,18 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from fleets import HOUR, KEY, LEAK, MINUTE, NOW, SECOND, Fleet, Step, Story, connected, histories, pushed, told, tombstones
+from fleets import HOUR, KEY, LEAK, MINUTE, NOW, SECOND, Fleet, Step, Story, connected, histories, new_engine, pushed, told, tombstones
 from hypothesis import example, given
 from hypothesis import strategies as st
 from record_bytes import config_record, connection_record, setting
 
-from clientscope.findings.conditions import Condition, Conditions, gateway_subject
+from clientscope.findings.conditions import Condition, gateway_subject
 from clientscope.findings.fingerprints import secret_fingerprint
 from clientscope.model.enums import Kind
 from clientscope.model.finding import Finding
 from clientscope.model.input import InputRecord
 from clientscope.model.result import PushResult
-from clientscope.profiles import Thresholds
 from streaming.findings.engine import FindingsEngine
-from streaming.findings.entry import Policy
 from streaming.findings.inputs import EngineInput, whereabouts
 
 _STEPS = ("starts", "returns", "returns", "pushes", "leaves", "leaves", "is erased")
@@ -91,7 +89,7 @@ class Job:
     """
 
     def __init__(self, new: list[EngineInput], order: random.Random, overtakes: float = 0) -> None:
-        self.engine = FindingsEngine({}, Policy(), Thresholds(), Conditions())
+        self.engine = new_engine()
         self._new, self._order, self._overtakes = list(reversed(new)), order, overtakes
 
     def read(self, partitions: list[list[EngineInput]]) -> None:

@@ -7,18 +7,15 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from fleets import NOW, SECOND, connected, pushed
+from fleets import NOW, SECOND, connected, new_engine, pushed
 from record_bytes import config_record, connection_record, setting
 
-from clientscope.findings.conditions import Conditions
 from clientscope.model.codec import encode_whole
 from clientscope.model.enums import Kind
 from clientscope.model.input import InputRecord
 from clientscope.model.result import PushResult, Verdict
-from clientscope.profiles import Thresholds
 from streaming.findings import fleet
 from streaming.findings.engine import FindingsEngine
-from streaming.findings.entry import Policy
 
 OF_PUSH = "Record 7 of partition 0 of clientscope.configs"
 WHO = {"principal": "User:a", "address": "10.0.0.1"}
@@ -74,7 +71,7 @@ def test_record_that_the_engine_fails_at_is_passed_over(
 def test_same_record_after_a_restart_is_the_same_finding() -> None:
     broken, published = push(7, "web", rules=None), {}
     for _ in range(2):
-        job = FindingsEngine(published, Policy(), Thresholds(), Conditions())
+        job = new_engine(published)
         job.apply([broken])
         changes = job.changes(NOW + SECOND)
         published |= {key: encode_whole(record) for key, record in changes.items() if record}

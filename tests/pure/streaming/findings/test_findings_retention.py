@@ -8,19 +8,16 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from fleets import HOUR, MINUTE, NOW, SECOND, connected, left_out, pushed, tombstones
+from fleets import HOUR, MINUTE, NOW, SECOND, connected, left_out, new_engine, pushed, tombstones
 from record_bytes import config_record, connection_record, setting
 
-from clientscope.findings.conditions import Conditions
 from clientscope.model.client_key import client_key
 from clientscope.model.codec import encode_whole
 from clientscope.model.enums import Kind
-from clientscope.profiles import Thresholds
 from streaming import clients_seen
 from streaming.checkpoints.job_records import JobState
 from streaming.findings import retention
 from streaming.findings.engine import CONNECTIONS_BACK_MS, FindingsEngine
-from streaming.findings.entry import Policy
 from streaming.findings.inputs import Erased
 from streaming.findings.retention import DAY_MS, Kept
 
@@ -45,7 +42,7 @@ class Topics:
     def start(self) -> FindingsEngine:
         """A job that begins with what the topics have, and with what the one before noted."""
         noted = clients_seen.noted(self.noted, self.now + self.wrong_ms)
-        self.job = FindingsEngine({}, Policy(), Thresholds(), Conditions(), Kept(noted.seen))
+        self.job = new_engine(kept=Kept(noted.seen))
         for key, (offset, at_ms, value) in sorted(self.configs.items(), key=lambda item: item[1]):
             self.read(key, offset, at_ms, value)
         since_ms = min(self.now - CONNECTIONS_BACK_MS, noted.since_ms)
