@@ -202,6 +202,7 @@ def test_who_is_refused_while_it_runs_is_stopped_and_parked(script: Script) -> N
     script.look(1.0)
     assert (first.isActive, first.closed) == (False, 1)
     assert script.watching.problem.endswith("its topic was made again; reset it")
+    assert script.said == [(True, "it can't continue")], "at once, since it is no accident"
     script.look(2.0, 3.0)
     assert script.query.isActive, "it is tried again, and examined before"
 
