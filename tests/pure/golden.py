@@ -39,6 +39,12 @@ def cases(test: str, name: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.split("|")] for line in lines if line and not line.startswith("#")]
 
 
+def as_bytes(cell: str) -> bytes:
+    """The bytes that a table writes as Python does; with ``*`` and a number behind them so often."""
+    one, star, times = cell.encode().decode("unicode_escape").encode("latin-1").rpartition(b"*")
+    return one * int(times) if star else times
+
+
 def texts(test: str, name: str) -> list[list[str]]:
     """The same of longer cases: a line with ``%%`` first has the cells, and what is below it up to the next such line is the last one."""
     found = (Path(test).parent / "cases" / name).read_text().split("%% ")[1:]

@@ -6,7 +6,7 @@ from typing import Any
 
 import page_state
 import pytest
-from golden import cases
+from golden import as_bytes, cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from page_state import live, of_gateway, opened
@@ -88,16 +88,11 @@ def test_rows_stay_where_they_are_and_the_smallest_are_summed() -> None:
     assert overview.connections == sum(range(10, 10 + SOFTWARE_ROWS)) + 5
 
 
-def as_bytes(text: str) -> bytes | None:
-    """A key or a value as its table writes it."""
-    one, star, times = text.encode().decode("unicode_escape").encode("latin-1").rpartition(b"*")
-    return None if text == "-" else one * int(times) if star else times
-
-
 @pytest.mark.parametrize(("name", "key", "value", "reason"), cases(__file__, "bad_records.txt"))
 def test_a_bad_record_is_counted_and_the_rest_is_read(name: str, key: str, value: str, reason: str) -> None:
     topic = f"clientscope.{name}"
-    state = live(gauge(3), TopicRecord(topic, NOW, as_bytes(key), as_bytes(value)), gauge(4, "franz-go"))
+    of_record = (None if cell == "-" else as_bytes(cell) for cell in (key, value))
+    state = live(gauge(3), TopicRecord(topic, NOW, *of_record), gauge(4, "franz-go"))
     assert state.counts().undecodable == {(topic, reason): 1}
     overview = state.overview(NOW)
     assert (overview.connections, overview.health, state.findings(FindingChoice(), 0, 9).items) == (7, [], [])
