@@ -14,6 +14,7 @@ from played import from_broker, from_client
 from telemetry_frames import (
     ID,
     JAVA,
+    NO_ID,
     api_versions_answer,
     asking,
     asks,
@@ -66,14 +67,14 @@ def test_a_client_gets_an_id_and_a_subscription(telemetry: Telemetry) -> None:
     assert reported == [Counted("telemetry_answered", "none"), Identified(session.identity)]
     assert session.identity.instance_id == ID
     reported, answer = exchange(session, asks(ID))
-    assert subscribed(answer)[2] == THROTTLING_QUOTA_EXCEEDED
+    assert subscribed(answer) == (7, 0, THROTTLING_QUOTA_EXCEEDED, NO_ID, 0, (), 0, 0, False, ())
     assert reported == [Counted("telemetry_answered", "throttling_quota_exceeded")]
 
 
 def test_what_a_client_was_offered_it_may_use_though_the_broker_takes_telemetry_from_then_on(telemetry: Telemetry) -> None:
     session = offered(telemetry)
     says(session, JAVA, 71, 72)
-    assert subscribed(exchange(session, asks())[1])[2] == NONE
+    assert subscribed(exchange(session, asks(uuid.UUID(int=9)))[1])[2:4] == (NONE, uuid.UUID(int=9)), "under the id that it has"
 
 
 def test_what_it_pushes_is_reported_and_answered_in_its_turn(telemetry: Telemetry) -> None:
