@@ -9,6 +9,7 @@ from typing import Any
 from kafka.protocol.admin import DescribeClusterResponse
 from kafka.protocol.metadata import FindCoordinatorResponse, MetadataResponse
 from kafka.protocol.producer import ProduceResponse
+from played import framed
 
 from clientscope.wire.cursor import write_tags, write_uvarint
 
@@ -27,12 +28,6 @@ def translate(broker_id: int, host: str, port: int) -> tuple[str, int] | None:
 def translated(brokers: Iterable[Address]) -> list[Address]:
     """What clients are to see of these brokers."""
     return [(each[0], *address) for each in brokers if (address := translate(*each)) is not None]
-
-
-def framed(message: Any) -> bytes:
-    """The whole frame."""
-    message.with_header(correlation_id=CORRELATION_ID)
-    return bytes(message.encode(header=True, framed=True))
 
 
 def decoded(message_class: Any, frame: bytes, version: int) -> Any:
@@ -54,7 +49,8 @@ def metadata(version: int, brokers: Iterable[Address] = BROKERS, topics: int = 3
     ]
     named = [topic(version=version, error_code=0, name=f"topic-{n}", is_internal=False, partitions=partitions) for n in range(topics)]
     return framed(
-        MetadataResponse(version=version, throttle_time_ms=7, brokers=listed, cluster_id="cluster", controller_id=2, topics=named)
+        MetadataResponse(version=version, throttle_time_ms=7, brokers=listed, cluster_id="cluster", controller_id=2, topics=named),
+        CORRELATION_ID,
     )
 
 
@@ -76,7 +72,8 @@ def find_coordinator(version: int, brokers: Iterable[Address] = BROKERS) -> byte
             host=host,
             port=port,
             coordinators=named,
-        )
+        ),
+        CORRELATION_ID,
     )
 
 
@@ -91,7 +88,8 @@ def describe_cluster(version: int, brokers: Iterable[Address] = BROKERS, endpoin
         DescribeClusterResponse(
             version=version, throttle_time_ms=0, error_code=0, error_message=None, endpoint_type=endpoint_type, cluster_id="cluster",
             controller_id=1, brokers=listed,
-        )
+        ),
+        CORRELATION_ID,
     )  # fmt: skip
 
 
@@ -114,7 +112,7 @@ def produce(version: int, brokers: Iterable[Address] = BROKERS) -> bytes:
         for n, (broker_id, host, port) in enumerate(brokers)
     ]
     named = [topic(version=version, name="orders", partition_responses=partitions)]
-    return framed(ProduceResponse(version=version, responses=named, throttle_time_ms=3, node_endpoints=endpoints))
+    return framed(ProduceResponse(version=version, responses=named, throttle_time_ms=3, node_endpoints=endpoints), CORRELATION_ID)
 
 
 def text(value: str | None) -> bytes:

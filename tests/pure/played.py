@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from frame_bytes import renumbered
+from kafka.protocol.metadata import ApiVersionsResponse
 
 from clientscope.session.connection import ClientConnection
 from clientscope.session.events import (
@@ -27,6 +28,7 @@ from clientscope.session.playbook import play
 from clientscope.session.session import Out, Session
 from clientscope.session.state import Held, PushAnswer, Pushed, ToBroker
 from clientscope.session.unanswered import is_ours
+from clientscope.wire.messages import ApiVersionsRequest, PushConfigRequest
 
 _TURN_S = 0.01
 """What is held for less only leaves others their turn."""
@@ -102,6 +104,26 @@ def framed(message: Any, correlation_id: int, client_id: str | None = None) -> b
     """A message of kafka-python's as it is sent."""
     message.with_header(*([correlation_id] if client_id is None else [correlation_id, client_id]))
     return bytes(message.encode(header=True, framed=True))
+
+
+def hello(name: str, software_version: str = "1", version: int = 3, correlation_id: int = 1, **fields: Any) -> bytes:
+    """An ApiVersions request, in which a client says who it is."""
+    said = ApiVersionsRequest(version=version, client_software_name=name, client_software_version=software_version, **fields)
+    return framed(said, correlation_id, "app")
+
+
+def answer_to_hello(ranges: Mapping[int, tuple[int, int]] = {}, version: int = 0, correlation_id: int = 5, code: int = 0) -> bytes:
+    """A broker's answer to it: the least and the newest version of each key."""
+    key = ApiVersionsResponse.ApiVersion
+    keys = [key(version=version, api_key=number, min_version=least, max_version=newest) for number, (least, newest) in ranges.items()]
+    return framed(ApiVersionsResponse(version=version, error_code=code, api_keys=keys), correlation_id)
+
+
+def push_config(*settings: tuple[str, str, int, bool]) -> PushConfigRequest:
+    """A push of these: key, value, type, and whether it is the default."""
+    names = ("config_key", "config_value", "config_type", "is_default")
+    configs = [PushConfigRequest.Config(version=0, **dict(zip(names, each, strict=True))) for each in settings]
+    return PushConfigRequest(version=0, configs=configs)
 
 
 def frames(stream: bytes) -> Iterator[bytes]:

@@ -8,15 +8,13 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from frame_bytes import compact, in_frame, request_frame
-from kafka.protocol.metadata import ApiVersionsResponse
 from opentelemetry.proto.metrics.v1.metrics_pb2 import AggregationTemporality, MetricsData
-from played import from_broker, from_client
+from played import answer_to_hello, from_broker, from_client, hello
 
 from clientscope.session.session import Session
 from clientscope.session.telemetry import Telemetry
 from clientscope.wire.api_versions import read_ranges
 from clientscope.wire.cursor import Cursor
-from clientscope.wire.messages import ApiVersionsRequest
 
 JAVA = ("apache-kafka-java", "4.4.0")
 ID = uuid.UUID("5b2a6a3e-0c1f-4a0e-9a3f-3f9d4f0f7a11")
@@ -84,18 +82,13 @@ def push_answer(frame: bytes) -> tuple[int, int]:
     return correlation_id, error
 
 
-def api_versions_answer(*more: int, version: int = 4) -> bytes:
-    keys = [ApiVersionsResponse.ApiVersion(version=version, api_key=key, min_version=0, max_version=0) for key in (0, 1, 18, *more)]
-    message = ApiVersionsResponse(version=version, error_code=0, api_keys=keys)
-    message.with_header(correlation_id=1)
-    return bytes(message.encode(header=True, framed=True))
+def api_versions_answer(*more: int) -> bytes:
+    return answer_to_hello(dict.fromkeys((0, 1, 18, *more), (0, 0)), 4, 1)
 
 
 def says(session: Session, software: tuple[str, str] = JAVA, *more: int) -> bytes:
     """The client says who it is, the broker answers with some keys more: the answer that the client gets."""
-    said = ApiVersionsRequest(version=4, client_software_name=software[0], client_software_version=software[1])
-    said.with_header(correlation_id=1, client_id="java")
-    from_client(session, bytes(said.encode(header=True, framed=True)))
+    from_client(session, hello(*software, version=4))
     return next(command.data for command in from_broker(session, api_versions_answer(*more)) if hasattr(command, "data"))
 
 

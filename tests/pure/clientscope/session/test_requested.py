@@ -9,9 +9,8 @@ import pytest
 from frame_bytes import in_frame, request_frame
 from hypothesis import given
 from hypothesis import strategies as st
-from kafka.protocol.metadata import ApiVersionsResponse
 from kafka.protocol.producer import ProduceRequest
-from played import framed, from_client
+from played import answer_to_hello, framed, from_client
 
 from clientscope.bounded import Shared
 from clientscope.errors import WireError
@@ -97,7 +96,7 @@ def test_a_version_is_kept_by_what_the_broker_serves(
     ranges: dict[int, tuple[int, int]], requested: list[tuple[int, int]], counted: int, kept: tuple[int, int]
 ) -> None:
     served = Served()
-    served.learn(answer(ranges, 0), 0)
+    served.learn(answer_to_hello(ranges, 0), 0)
     session = Session(served=served)
     assert requests(session, *requested) == counted * [Counted("requests_unserved", "unsupported_version")]
     assert seen(session) == [kept]
@@ -115,32 +114,26 @@ def test_of_a_connection_with_very_many_versions_the_rest_is_counted() -> None:
 keys = st.dictionaries(st.integers(0, 2000), st.tuples(st.integers(0, 20), st.integers(0, 20)), min_size=1, max_size=30)
 
 
-def answer(ranges: dict[int, tuple[int, int]], version: int) -> bytes:
-    entries = [ApiVersionsResponse.ApiVersion(version=version, api_key=k, min_version=a, max_version=b) for k, (a, b) in ranges.items()]
-    message = ApiVersionsResponse(version=version, error_code=0, api_keys=entries)
-    return framed(message, 5)
-
-
 @given(keys, st.integers(0, 4))
 def test_the_ranges_are_kafka_pythons(ranges: dict[int, tuple[int, int]], version: int) -> None:
-    assert api_versions.read_ranges(answer(ranges, version), version) == ranges
+    assert api_versions.read_ranges(answer_to_hello(ranges, version), version) == ranges
 
 
 def test_f03_what_is_lacking_and_why() -> None:
     served = Served()
     assert served.lacks(999, 0) is None, "nothing is known yet"
-    served.learn(answer({3: (1, 12), 18: (0, 4)}, 3), 3)
+    served.learn(answer_to_hello({3: (1, 12), 18: (0, 4)}, 3), 3)
     assert [served.lacks(3, version) for version in (0, 1, 12, 13, -1)] == [
         "unsupported_version", None, None, "unsupported_version", "unsupported_version",
     ]  # fmt: skip
     assert served.lacks(999, 0) == "unknown_api_key"
-    served.learn(answer({3: (1, 13)}, 0), 0)
+    served.learn(answer_to_hello({3: (1, 13)}, 0), 0)
     assert served.lacks(3, 13) is None, "the broker was upgraded"
 
 
 @pytest.mark.parametrize("version", [0, 3])
 def test_a_cut_answer_is_an_error_and_changes_nothing(version: int) -> None:
-    served, whole = Served(), answer({3: (1, 12), 18: (0, 4)}, version)
+    served, whole = Served(), answer_to_hello({3: (1, 12), 18: (0, 4)}, version)
     served.learn(whole, version)
     for end in range(10, len(whole) - 8):
         with pytest.raises(WireError):

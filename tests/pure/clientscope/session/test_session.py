@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 from frame_bytes import head, in_frame, request_frame
-from kafka.protocol.metadata import ApiVersionsResponse
 from places import TESTS
-from played import Played, framed, from_broker, from_client, request_id
+from played import Played, answer_to_hello, framed, from_broker, from_client, push_config, request_id
 
 from clientscope.bounded import Shared
 from clientscope.session.handler import READ_LIMIT
@@ -29,7 +28,7 @@ from clientscope.wire.codes import (
     UNSUPPORTED_VERSION,
 )
 from clientscope.wire.frames import REQUEST_HEAD, Passed
-from clientscope.wire.messages import PushConfigRequest, PushConfigResponse
+from clientscope.wire.messages import PushConfigResponse
 
 FIXTURES = [json.loads(line) for line in (TESTS / "fixtures" / "wire.jsonl").read_text().splitlines()]
 CLIENTS = sorted({line["client"] for line in FIXTURES})
@@ -51,17 +50,11 @@ def without_our_key(frame: bytes) -> bytes:
 
 def response(code: int = 0, version: int = 4, correlation_id: int = 1) -> bytes:
     """A broker's answer, with the keys that these transcripts use."""
-    keys = [ApiVersionsResponse.ApiVersion(version=version, api_key=key, min_version=0, max_version=9) for key in (0, 1, 3, 8, 18)]
-    message = ApiVersionsResponse(version=version, error_code=code, api_keys=keys)
-    return framed(message, correlation_id)
+    return answer_to_hello(dict.fromkeys((0, 1, 3, 8, 18), (0, 9)), version, correlation_id, code)
 
 
 def push_frame(configs: list[tuple[str, Any, int]], version: int = 0) -> bytes:
-    entry = PushConfigRequest.Config
-    message = PushConfigRequest(
-        version=0, configs=[entry(version=0, config_key=k, config_value=v, config_type=t, is_default=False) for k, v, t in configs]
-    )
-    frame = framed(message, 2, "orders-producer")
+    frame = framed(push_config(*((*each, False) for each in configs)), 2, "orders-producer")
     return frame[:6] + struct.pack(">h", version) + frame[8:]
 
 

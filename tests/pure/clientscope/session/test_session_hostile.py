@@ -7,14 +7,12 @@ import struct
 import pytest
 from frame_bytes import request_frame
 from hostile_bytes import REFUSED
-from kafka.protocol.metadata import ApiVersionsResponse
-from played import Played, framed, request_id
+from played import Played, answer_to_hello, hello, request_id
 
 from clientscope.session.session import FRAME_BYTES, LEAST_BURST_BYTES, Session
 from clientscope.session.state import PushAnswer
 from clientscope.session.unanswered import FIRST_ID, IDS, MOST_UNANSWERED
 from clientscope.wire.frames import FRAMES_PER_TURN
-from clientscope.wire.messages import ApiVersionsRequest
 
 LIST_GROUPS = 16
 
@@ -29,7 +27,7 @@ def test_f41_a_client_that_uses_up_the_gateways_ids_waits_for_an_answer_that_set
     assert struct.unpack_from(">hh", carrier, 4) == (18, 0) and request_id(carrier) not in [request_id(frame) for frame in sent[:-1]]
     while played.holds:
         own = request_id(played.sent[-1])
-        played.broker(framed(ApiVersionsResponse(version=0, error_code=0, api_keys=[]), own))
+        played.broker(answer_to_hello(correlation_id=own))
     asked = [frame for frame in played.sent if struct.unpack_from(">h", frame, 4)[0] != 18]
     assert b"".join(asked) == produce + request_frame(LIST_GROUPS, 1, 5), "nothing of the client's is changed or lost"
     assert not played.to_client, "the answers to the gateway's own requests are no client's"
@@ -38,10 +36,9 @@ def test_f41_a_client_that_uses_up_the_gateways_ids_waits_for_an_answer_that_set
 def test_f42_requests_wait_while_64_await_an_answer_whatever_it_is(session: Session) -> None:
     """And a carrier is short, however long the client's own ApiVersions was."""
     played = Played(session, PushAnswer(0))
-    long_name = framed(ApiVersionsRequest(version=3, client_software_name="n" * 5_000, client_software_version="1"), 1, "app")
-    played.client(long_name)
+    played.client(hello("n" * 5_000))
     (asked,) = played.sent
-    played.broker(framed(ApiVersionsResponse(version=3, error_code=0, api_keys=[]), request_id(asked)))
+    played.broker(answer_to_hello({}, 3, request_id(asked)))
     played.client(REFUSED * 1_000)
     carriers = played.sent[1:]
     assert played.holds and len(carriers) == MOST_UNANSWERED
@@ -57,7 +54,7 @@ def reads(played: Played) -> int:
             break
         played.client(request_frame(18, 0, 5))
         for own in list(played.connection.session.unanswered.ids()):
-            played.broker(framed(ApiVersionsResponse(version=0, error_code=0, api_keys=[]), own))
+            played.broker(answer_to_hello(correlation_id=own))
     return len(played.sent) - before
 
 

@@ -16,14 +16,13 @@ from frame_bytes import in_frame
 from golden import cases
 from hypothesis import given
 from hypothesis import strategies as st
-from kafka.protocol.metadata import ApiVersionsResponse
 from kafka.protocol.sasl import (
     SaslAuthenticateRequest,
     SaslAuthenticateResponse,
     SaslHandshakeRequest,
     SaslHandshakeResponse,
 )
-from played import Played, framed, from_broker, from_client
+from played import Played, answer_to_hello, framed, from_broker, from_client, hello, push_config
 
 from clientscope.errors import WireError
 from clientscope.model.enums import PrincipalSource
@@ -32,7 +31,6 @@ from clientscope.session.session import Session
 from clientscope.session.state import Identified, ToBroker, ToClient
 from clientscope.session.unanswered import FIRST_ID, IDS
 from clientscope.wire.frames import Passed
-from clientscope.wire.messages import ApiVersionsRequest, PushConfigRequest
 
 PLAIN = b"\0alice\0canary-password"
 
@@ -72,8 +70,7 @@ def authenticate(session: Session, token: bytes, answer: bytes, version: int = 2
 
 
 def push() -> bytes:
-    configs = [PushConfigRequest.Config(version=0, config_key="acks", config_value="all", config_type=1, is_default=False)]
-    return framed(PushConfigRequest(version=0, configs=configs), 9, "orders")
+    return framed(push_config(("acks", "all", 1, False)), 9, "orders")
 
 
 def who(session: Session) -> tuple[str | None, int, bool]:
@@ -162,11 +159,10 @@ def test_bare_tokens_of_handshake_v0_and_requests_after_them(session: Session, m
         assert from_broker(session, in_frame(answer))[-1] == ToClient(in_frame(answer))
     assert session.authenticated
     assert str(session.identity.principal).startswith(("User:a", "User:Gary"))
-    request = framed(ApiVersionsRequest(version=3, client_software_name="old", client_software_version="1"), 10, "orders")
-    response = framed(ApiVersionsResponse(version=3, error_code=0, api_keys=[]), 10)
+    request, response = hello("old"), answer_to_hello({}, 3, 1)
     assert from_client(session, request) == [ToBroker(request)]
     assert any(isinstance(command, ToClient) and len(command.data) > len(response) for command in from_broker(session, response))
-    assert (session.identity.software_name, session.identity.client_id) == ("old", "orders")
+    assert (session.identity.software_name, session.identity.client_id) == ("old", "app")
 
 
 def test_again_on_the_same_connection_by_the_same_user_alone(session: Session) -> None:
@@ -219,7 +215,7 @@ def test_f41_sends_no_carrier_into_unfinished_sasl(sasl_listener: str, steps: st
     assert (played.ended or "", str(sent.count(18)), played.holds) == (ended, carriers, carriers != "0")
     assert sent[:ids] == [0] * (len(sent) if ended else ids), "the client's own requests, each as it was sent"
     for own in session.unanswered.ids():
-        played.broker(framed(ApiVersionsResponse(version=0, error_code=0, api_keys=[]), own))
+        played.broker(answer_to_hello(correlation_id=own))
     assert not played.holds, "a carrier's answer settles all ids before it"
 
 
@@ -246,5 +242,5 @@ def test_a_certificate_names_its_owner_unless_sasl_does(sasl_listener: bool) -> 
     expected = (None, PrincipalSource.NONE) if sasl_listener else ("User:CN=alice", PrincipalSource.CERTIFICATE)
     assert (session.identity.principal, session.identity.principal_source) == expected
     assert reported == ([] if sasl_listener else [Identified(session.identity)])
-    from_client(session, framed(ApiVersionsRequest(version=0), 1, "app"))
+    from_client(session, hello("", version=0))
     assert (session.identity.principal, session.identity.principal_source) == expected

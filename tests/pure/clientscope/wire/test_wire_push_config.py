@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from kafka.protocol import metadata
 from kafka.protocol.api_header import RequestHeader
 from kafka.record.util import calc_crc32c
+from played import push_config
 from telemetry_frames import asks, pushes, subscribed
 
 from clientscope.errors import WireError
@@ -23,12 +24,8 @@ from clientscope.wire.telemetry import crc32c, read_push, read_subscriptions_req
 INSTANCE_ID = uuid.UUID("01234567-89ab-4def-8123-456789abcdef")
 
 
-def config(key: str, value: str, config_type: int, is_default: bool):
-    return PushConfigRequest.Config(version=0, config_key=key, config_value=value, config_type=config_type, is_default=is_default)
-
-
 def test_push_request_bytes() -> None:
-    request = PushConfigRequest(version=0, configs=[config("acks", "0", 1, False), config("retries", "5", 2, True)])
+    request = push_config(("acks", "0", 1, False), ("retries", "5", 2, True))
     request.with_header(correlation_id=7, client_id="app")
     assert request.encode(header=True, framed=True).hex(" ") == (
         "00 00 00 27 "  # 39 bytes follow
@@ -96,7 +93,7 @@ settings = st.tuples(st.text(max_size=200), st.text(max_size=200), st.integers(-
 
 @given(st.lists(settings, max_size=6), st.data())
 def test_f11_what_is_read_is_what_kafka_pythons_engine_reads(entries: Entries, data: st.DataObject) -> None:
-    whole = bytes(PushConfigRequest(version=0, configs=[config(*entry) for entry in entries]).encode())
+    whole = bytes(push_config(*entries).encode())
     assert in_one_pass(whole) == expected(entries)
     cut = data.draw(st.integers(0, len(whole)))
     assert whole[:cut] == whole or isinstance(in_one_pass(whole[:cut]), str), "all of it, and nothing behind it"
@@ -117,7 +114,7 @@ def test_f11_the_most_and_the_longest_are_read() -> None:
     assert in_one_pass(b"\x81\4" + most + b"\0") == [(f"{number:04}", "b", 1, False) for number in range(512)]
     assert in_one_pass(b"\2\2a\2b\1\0\1\7\5short\1\x63\1x") == [("a", "b", 1, False)], "unknown tagged fields are legal (KIP-482)"
     long = "x" * 127, "y" * 128, 1, False  # one byte more, and their lengths take two
-    assert in_one_pass(bytes(PushConfigRequest(version=0, configs=[config(*long)]).encode())) == [long]
+    assert in_one_pass(bytes(push_config(long).encode())) == [long]
 
 
 int32 = st.integers(-(2**31), 2**31 - 1)

@@ -10,7 +10,7 @@ from every import every
 from frame_bytes import in_frame
 from hypothesis import given
 from hypothesis import strategies as st
-from played import from_broker, from_client
+from played import answer_to_hello, from_broker, from_client, hello
 from telemetry_frames import (
     ID,
     JAVA,
@@ -33,7 +33,6 @@ from clientscope.session.state import Counted, Identified, MetricsPushed, ToBrok
 from clientscope.session.telemetry import MAX_BYTES, Subscription, Telemetry, TelemetryPlan
 from clientscope.wire.codes import INVALID_REQUEST, NONE, TELEMETRY_TOO_LARGE, THROTTLING_QUOTA_EXCEEDED, UNKNOWN_SUBSCRIPTION_ID
 from clientscope.wire.frames import Passed
-from clientscope.wire.messages import ApiVersionsRequest
 from clientscope.wire.telemetry import GZIP, PushedMetrics
 
 ALL = Subscription(("*",), 60_000)
@@ -198,10 +197,8 @@ def test_an_error_or_no_id_changes_nothing(session: Session, answer: bytes) -> N
 
 def test_an_id_of_the_clients_own_stays(session: Session) -> None:
     own = uuid.UUID(int=5)
-    said = ApiVersionsRequest(version=4, client_software_name="a", client_software_version="1", client_instance_id=own)
-    said.with_header(1, "java")
-    from_client(session, bytes(said.encode(header=True, framed=True)))
-    from_broker(session, in_frame(struct.pack(">ih", 1, 0) + b"\x01" + struct.pack(">i", 0) + b"\0"))
+    from_client(session, hello("a", version=4, client_instance_id=own))
+    from_broker(session, answer_to_hello({}, 4, 1))
     assert session.identity.instance_id == own
     assert answered(session, broker_gives()) == [Counted("unreadable_frames", "telemetry_other_instance"), ToClient(broker_gives())]
     assert session.identity.instance_id == own
