@@ -14,7 +14,7 @@ from every import every
 from golden import cases
 from patience import until
 from refusals import refused
-from scripted_broker import CLOSE, METADATA, ScriptedBroker, error
+from scripted_broker import METADATA, ScriptedBroker, error
 
 from clientscope.catalog.configs import DEFAULT_KEYS, ClientType
 from clientscope.client import KafkaAdminClient, KafkaConsumer, KafkaProducer
@@ -98,20 +98,6 @@ def test_api_versions_of_the_users_own_says_the_same(server: ScriptedBroker) -> 
         client.describe_features()
     assert server.orders()[1] == [API_VERSIONS, API_VERSIONS]
     assert server.instance_ids == {client.client_instance_id}
-
-
-def test_a_later_node_that_advertises_it_gets_the_push(broker: Brokers) -> None:
-    old, new = broker(advertises=False), broker()
-    old.brokers = {2: new.port}
-    used(old)
-    assert old.pushes == []
-    assert new.orders()[0][:2] == [API_VERSIONS, PUSH_CONFIG]
-
-
-def test_a_broker_that_closes_on_every_push_loses_three_connections(broker: Brokers) -> None:
-    server = broker(script=(CLOSE,) * 9)
-    used(server)
-    assert len(server.pushes) == 3
 
 
 def test_sensitive_keys_are_named_once_and_nothing_left_is_no_request(server: ScriptedBroker, warnings: Warnings) -> None:

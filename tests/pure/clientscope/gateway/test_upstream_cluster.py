@@ -104,13 +104,6 @@ def test_what_is_declared_is_not_looked_for(settings: dict[str, Any], software: 
     assert known.on_the_wire == software
 
 
-def test_another_makers_version_has_no_name() -> None:
-    with exporter(PAGE % "7.6.0-ccs") as url:
-        known = KnownBrokers(GatewaySettings(broker_jmx=url), 1)
-        known.look()
-    assert known.on_the_wire == BrokerSoftware(None, "7.6.0-ccs")
-
-
 def asked(content: Callable[[], Any], host: str = "127.0.0.1:9465") -> tuple[int, bytes]:
     page = listing(content)(Request("GET", {"host": host}))
     return page.status, page.content
