@@ -111,17 +111,15 @@ class ScriptedBroker(socketserver.ThreadingTCPServer):
         other = self.otherwise.get(request.API_KEY)
         if (said := other(request) if callable(other) else other) is not None:
             return said
-        if request.API_KEY == API_VERSIONS and self.refusals:
-            code, newest = self.refusals.pop(0)
-            answered = 0 if code == UNSUPPORTED_VERSION else version  # as a real broker has it
-            named = metadata.ApiVersionsResponse.ApiVersion(version=answered, api_key=API_VERSIONS, min_version=0, max_version=newest or 0)
-            return metadata.ApiVersionsResponse(version=answered, error_code=code, api_keys=[] if newest is None else [named])
         if request.API_KEY == API_VERSIONS:
-            keys = [
-                metadata.ApiVersionsResponse.ApiVersion(version=version, api_key=key, min_version=0, max_version=newest)
-                for key, newest in self.keys.items()
-            ]
-            return metadata.ApiVersionsResponse(version=version, error_code=0, api_keys=keys)
+            code, keys = 0, self.keys
+            if self.refusals:
+                code, newest = self.refusals.pop(0)
+                version = 0 if code == UNSUPPORTED_VERSION else version  # as a real broker has it
+                keys = {} if newest is None else {API_VERSIONS: newest}
+            named = metadata.ApiVersionsResponse.ApiVersion
+            ranges = [named(version=version, api_key=key, min_version=0, max_version=newest) for key, newest in keys.items()]
+            return metadata.ApiVersionsResponse(version=version, error_code=code, api_keys=ranges)
         if request.API_KEY == METADATA:
             broker = metadata.MetadataResponse.MetadataResponseBroker
             brokers = [broker(version=version, node_id=node, host="127.0.0.1", port=port) for node, port in self.brokers.items()]
