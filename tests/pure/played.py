@@ -74,6 +74,11 @@ class Played:
         """Bytes from the broker, and then what they free of the client's."""
         return self._play(Received(BROKER, data))
 
+    def answers(self, frame: bytes, size: int = 1 << 20) -> list[ConnectionCommand]:
+        """The broker's answer to the last request that it has got, in pieces of this size."""
+        own = renumbered(frame, request_id(self.sent[-1]))
+        return [command for at in range(0, len(own), size) for command in self.broker(own[at : at + size])]
+
     def resume(self) -> list[ConnectionCommand]:
         """The time has come for which the client was held."""
         self.held_s = None

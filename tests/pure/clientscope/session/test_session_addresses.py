@@ -52,11 +52,9 @@ def request(key: int, version: int, correlation_id: int, size: int = 0) -> bytes
 
 
 def answered(played: Played, frame: bytes, size: int = MOST_ANSWER_BYTES) -> bytes:
-    """The answer to the last request that went to the broker, as the client gets it; it comes in pieces of this size."""
-    sent = played.sent[-1]
+    """The answer to the last request that went to the broker, as the client gets it."""
     before = len(played.to_client)
-    for piece in pieces(renumbered(frame, request_id(sent)), [size]):
-        played.broker(piece)
+    played.answers(frame, size)
     return bytes(played.to_client[before:])
 
 
@@ -164,8 +162,7 @@ def test_the_answer_waits_for_the_port_of_a_broker_that_is_new() -> None:
 def test_it_does_not_wait_for_ever_and_not_again() -> None:
     shared = BrokerAddresses(PORTS, brokers={1: OPEN[1]})
     played = playing(addresses=shared)
-    played.client(request(3, 12, 5))
-    answered(played, answers.metadata(12))
+    asked(played, 3, 12, answers.metadata(12))
     for _ in range(60):
         played._play(Woken(BROKER))
     assert bytes(played.to_client) == answers.metadata(12, SEEN)
@@ -179,8 +176,7 @@ def test_a_broker_that_moved_is_reported_once_and_not_awaited() -> None:
     shared = BrokerAddresses(PORTS, lambda *broker: found.append(broker), {**OPEN, 2: ("elsewhere", 1)})
     played = playing(addresses=shared)
     for _ in range(3):
-        played.client(request(3, 12, 5))
-        assert answered(played, answers.metadata(12)) == answers.metadata(12, SEEN)
+        assert asked(played, 3, 12, answers.metadata(12)) == answers.metadata(12, SEEN)
     assert found == [(2, *OPEN[2])]
 
 
@@ -194,24 +190,20 @@ def test_a_broker_that_moved_is_reported_once_and_not_awaited() -> None:
 def test_a_broker_without_a_port_or_without_room_for_its_address_is_counted(key: int, version: int, answer: bytes, why: str) -> None:
     played = playing()
     played.client(request(key, version, 5))
-    (sent,) = played.sent
-    commands = played.broker(answer[:4] + sent[8:12] + answer[8:])
-    assert Counted("addresses_left_out", why) in commands
+    assert Counted("addresses_left_out", why) in played.answers(answer)
     assert b"short" not in played.to_client and b"b-20" not in played.to_client
 
 
 def test_an_answer_that_cannot_be_read_ends_the_connection_and_is_not_sent() -> None:
     played = playing()
-    played.client(request(10, 6, 5))
-    assert answered(played, answers.find_coordinator(6)[:-3] + b"\xff\xff\xff") == b""
+    assert asked(played, 10, 6, answers.find_coordinator(6)[:-3] + b"\xff\xff\xff") == b""
     assert played.ended in ("trailing_bytes", "truncated", "bad_varint", "too_many_tags")
 
 
 def test_an_answer_that_is_too_long_is_not_held() -> None:
     played = playing()
     played.client(request(10, 6, 5))
-    (sent,) = played.sent
-    played.broker(struct.pack(">i", MOST_ANSWER_BYTES + 1) + sent[8:12])
+    played.answers(struct.pack(">ii", MOST_ANSWER_BYTES + 1, 0))
     assert played.ended == "long_answer" and not played.to_client
 
 

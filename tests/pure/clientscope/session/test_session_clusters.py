@@ -6,7 +6,7 @@ import struct
 
 import address_answers as answers
 import pytest
-from frame_bytes import renumbered, request_frame
+from frame_bytes import request_frame
 from played import Played, request_id
 
 from clientscope.session.session import Session
@@ -22,11 +22,8 @@ def asked(played: Played, version: int, correlation_id: int = 5) -> None:
 
 
 def answered(played: Played, frame: bytes, size: int = 1 << 20) -> list[str]:
-    """The other clusters that are found in the answer to the last request, which comes in pieces of this size."""
-    sent = played.sent[-1]
-    frame = renumbered(frame, request_id(sent))
-    pieces = [frame[at : at + size] for at in range(0, len(frame), size)]
-    return [found.cluster_id for piece in pieces for found in played.broker(piece) if isinstance(found, OtherCluster)]
+    """The other clusters that are found in the answer to the last request."""
+    return [found.cluster_id for found in played.answers(frame, size) if isinstance(found, OtherCluster)]
 
 
 @pytest.mark.parametrize("version", range(14))

@@ -26,8 +26,7 @@ def test_f41_a_client_that_uses_up_the_gateways_ids_waits_for_an_answer_that_set
     carrier = sent[-1]
     assert struct.unpack_from(">hh", carrier, 4) == (18, 0) and request_id(carrier) not in [request_id(frame) for frame in sent[:-1]]
     while played.holds:
-        own = request_id(played.sent[-1])
-        played.broker(answer_to_hello(correlation_id=own))
+        played.answers(answer_to_hello())
     asked = [frame for frame in played.sent if struct.unpack_from(">h", frame, 4)[0] != 18]
     assert b"".join(asked) == produce + request_frame(LIST_GROUPS, 1, 5), "nothing of the client's is changed or lost"
     assert not played.to_client, "the answers to the gateway's own requests are no client's"
@@ -37,8 +36,7 @@ def test_f42_requests_wait_while_64_await_an_answer_whatever_it_is(session: Sess
     """And a carrier is short, however long the client's own ApiVersions was."""
     played = Played(session, PushAnswer(0))
     played.client(hello("n" * 5_000))
-    (asked,) = played.sent
-    played.broker(answer_to_hello({}, 3, request_id(asked)))
+    played.answers(answer_to_hello(version=3))
     played.client(REFUSED * 1_000)
     carriers = played.sent[1:]
     assert played.holds and len(carriers) == MOST_UNANSWERED
