@@ -168,35 +168,8 @@ def test_the_count_tells_what_is_quadratic() -> None:
 
 
 KEY = DigestKey(b"k" * 32)
-JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJjYW5hcnkifQ.c2lnbmF0dXJlY2FuYXJ5"
-
-SECRETS = (
-    "AKIAIOSFODNN7EXAMPLE",
-    "clientscope-AKIAIOSFODNN7EXAMPLE",
-    "svc_AKIAIOSFODNN7EXAMPLE_eu",
-    "1.0-AKIAIOSFODNN7EXAMPLE",
-    JWT,
-    f"1.0-{JWT}",
-    f"svc_ghp_{'a1B2' * 9}",
-    f"orders-glpat-{'x9' * 10}",
-    "password=hunter2",
-    "orders;password:hunter2",
-    "https://orders:hunter2@registry.example.org/",
-    'org.apache.kafka.common.security.plain.PlainLoginModule required username="u" password="hunter2";',
-    "xoxb-123456789012-canary",
-    "x" * 300 + "-AKIAIOSFODNN7EXAMPLE",
-)
-"""Names that no field may show, wherever they contain the secret."""
-
-SECRET_KEYS = (
-    *SECRETS,
-    "sasl.password = hunter2",
-    "sasl.password: hunter2",
-    "client.secret hunter2",
-    "api_key\thunter2",
-    "sasl.jaas.config=org.x.PlainLoginModule required",
-    RANDOM,
-)
+SECRETS = [name for (name,) in cases(__file__, "secret_names.txt")]
+SECRET_KEYS = [*SECRETS, *(key for (key,) in cases(__file__, "secret_keys.txt")), RANDOM]
 
 
 def test_every_string_of_the_records_is_judged_as_some_table_says() -> None:
