@@ -24,6 +24,11 @@ def request_frame(key: int, version: int, correlation_id: int, *body: bytes, cli
     return in_frame(head(key, version, correlation_id, client_id), *body)
 
 
+def answer(correlation_id: int, size: int = 0) -> bytes:
+    """A whole answer, of which only its id and its length matter."""
+    return in_frame(struct.pack(">i", correlation_id), bytes(size))
+
+
 def renumbered(answer: bytes, correlation_id: int) -> bytes:
     """The same answer to another request."""
     return answer[:4] + struct.pack(">i", correlation_id) + answer[8:]

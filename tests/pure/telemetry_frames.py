@@ -11,6 +11,8 @@ from frame_bytes import compact, in_frame, request_frame
 from opentelemetry.proto.metrics.v1.metrics_pb2 import AggregationTemporality, MetricsData
 from played import answer_to_hello, from_broker, from_client, hello
 
+from clientscope.model.telemetry import ATTRIBUTES
+from clientscope.policy.telemetry import client_resource
 from clientscope.session.session import Session
 from clientscope.session.telemetry import Telemetry
 from clientscope.wire.api_versions import read_ranges
@@ -19,6 +21,8 @@ from clientscope.wire.cursor import Cursor
 JAVA = ("apache-kafka-java", "4.4.0")
 ID = uuid.UUID("5b2a6a3e-0c1f-4a0e-9a3f-3f9d4f0f7a11")
 NO_ID = uuid.UUID(int=0)
+CLIENT = client_resource({**dict.fromkeys(ATTRIBUTES.values(), "c"), "broker": 1, "copied": False, "principal": None})
+"""Of a record: a client whose principal isn't known."""
 NOW_NS = 1_790_000_040_000_000_000
 
 

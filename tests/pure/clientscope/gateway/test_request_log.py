@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from every import every
-from frame_bytes import in_frame, request_frame
+from frame_bytes import answer, request_frame
 from golden import cases
 from hypothesis import given
 from hypothesis import strategies as st
@@ -61,21 +61,17 @@ def request(key: int, correlation_id: int, size: int = 0, client_id: bytes = b"o
     return request_frame(key, 1, correlation_id, bytes(size), client_id=client_id)
 
 
-def response(correlation_id: int, size: int = 0) -> bytes:
-    return in_frame(struct.pack(">i", correlation_id), bytes(size))
-
-
 def test_the_time_is_from_the_requests_last_byte_to_the_responses_first() -> None:
     script = Script()
     whole = request(0, 7, 100)
     for start, now_s in ((0, 1.0), (40, 2.0), (80, 3.0)):
         script.now_s = now_s
         script.client(whole[start : start + 40])
-    answer = response(7, 100)
+    answered = answer(7, 100)
     script.now_s = 3.25
-    script.broker(answer[:20])
+    script.broker(answered[:20])
     script.now_s = 9.0
-    script.broker(answer[20:])
+    script.broker(answered[20:])
     assert script.lines == [(0, 7, 250.0)]
 
 
@@ -99,7 +95,7 @@ def test_every_request_is_one_line_in_order(requests: list[tuple[int, bool]], si
     data = b"".join(request(key, number % 7, number) for number, (key, _) in enumerate(requests))
     for start in range(0, len(data), size):
         script.client(data[start : start + size])
-    answers = b"".join(response(number % 7, 3) for number, (_, answered) in enumerate(requests) if answered)
+    answers = b"".join(answer(number % 7, 3) for number, (_, answered) in enumerate(requests) if answered)
     for start in range(0, len(answers), size):
         script.broker(answers[start : start + size])
     script.observed.end()
@@ -112,7 +108,7 @@ def test_f01_acks_0_leaves_nothing_behind() -> None:
         script.client(request(0, number))
     assert len(script.lines) == 10_000 - MOST_UNANSWERED
     script.client(request(3, 10_000))
-    script.broker(response(10_000))
+    script.broker(answer(10_000))
     assert [total for *_, total in script.lines] == [None] * 10_000 + [0.0]
 
 
@@ -120,7 +116,7 @@ def test_a_client_that_no_filter_asks_for_is_no_longer_looked_at() -> None:
     script = Script(RequestFilter(client_id="payments-*"))
     script.client(request(3, 1))
     assert not script.stopped and not script.session.passes_from_client(request(3, 2))
-    script.broker(response(1))
+    script.broker(answer(1))
     assert script.stopped and script.lines == []
     assert script.session.passes_from_client(request(3, 2)), "and bytes pass as if there were no log"
 

@@ -10,20 +10,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
 from opentelemetry.proto.resource.v1.resource_pb2 import Resource
-from telemetry_frames import every_text, measured, metrics
+from telemetry_frames import CLIENT, every_text, measured, metrics
 
 from clientscope.errors import RecordError
 from clientscope.model.telemetry import ATTRIBUTES, MOST_RECORD_BYTES, TERMINATING
 from clientscope.policy import telemetry
 from clientscope.policy.redaction import ClientNames
-from clientscope.policy.telemetry import client_resource, record_value, redacted_metrics, shown_fields
+from clientscope.policy.telemetry import record_value, redacted_metrics, shown_fields
 
 SECRET = "svc-AKIAIOSFODNN7EXAMPLE"
 NAMES = ClientNames()
 
 
 NOBODY = Resource()
-CLIENT = client_resource({**dict.fromkeys(ATTRIBUTES.values(), "c"), "broker": 1, "copied": False, "principal": None})
 
 
 def redacted(data: MetricsData) -> MetricsData:

@@ -9,17 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from opentelemetry.proto.common.v1.common_pb2 import KeyValue
 from opentelemetry.proto.metrics.v1.metrics_pb2 import AggregationTemporality, MetricsData, NumberDataPoint
-from telemetry_frames import NOW_NS, measured, metrics
+from telemetry_frames import CLIENT, NOW_NS, measured, metrics
 
-from clientscope.model.telemetry import ATTRIBUTES
 from clientscope.policy import push_shape
 from clientscope.policy.push_shape import PushShape
 from clientscope.policy.redaction import ClientNames
-from clientscope.policy.telemetry import client_resource, record_value, redacted_metrics
+from clientscope.policy.telemetry import record_value, redacted_metrics
 
 SECRET = "svc-AKIAIOSFODNN7EXAMPLE"
 NAMES = ClientNames()
-CLIENT = client_resource({**dict.fromkeys(ATTRIBUTES.values(), "c"), "broker": 1, "copied": False, "principal": None})
 JAVA = metrics("org.apache.kafka.producer.a.total", "org.apache.kafka.producer.b.avg", "org.apache.kafka.producer.c.total")
 
 

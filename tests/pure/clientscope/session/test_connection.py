@@ -7,7 +7,7 @@ import struct
 import sys
 
 import pytest
-from frame_bytes import in_frame, renumbered, request_frame
+from frame_bytes import answer, in_frame, renumbered, request_frame
 from played import request_id
 
 from clientscope.policy.interface import ClientConfig
@@ -50,10 +50,6 @@ LIMITS = (30.0, 600.0)
 def request(correlation_id: int, size: int = 0, key: int = 3) -> bytes:
     """A request that passes; without a client id, so that nothing is said of who sent it."""
     return request_frame(key, 1, correlation_id, bytes(size))
-
-
-def answer(correlation_id: int, size: int = 0) -> bytes:
-    return in_frame(struct.pack(">i", correlation_id), bytes(size))
 
 
 def push(correlation_id: int) -> bytes:

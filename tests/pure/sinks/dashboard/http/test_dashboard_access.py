@@ -316,7 +316,7 @@ def browser(app: FastAPI, token: Token | None = None) -> TestClient:
     """With the cookie of a token, or of nobody."""
     http = TestClient(app, base_url="http://page.example", raise_server_exceptions=False)
     if token is not None:
-        assert http.post("/api/v1/login", json={"token": token.secret}, headers=OURS).status_code == 204
+        assert login(http, token.secret).status_code == 204
     return http
 
 
