@@ -1,27 +1,16 @@
-"""session/handlers: one file for each api key, and all of them registered."""
+"""session/handlers: what holds for the handler of every api key."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from clientscope.session import handlers
 from clientscope.session.handler import Handler
 from clientscope.session.handlers import HANDLERS
 from clientscope.session.session import Session
 from clientscope.session.state import SessionState
 from clientscope.wire.frames import REQUEST_HEAD, Treatment
-
-_FOLDER = Path(handlers.__file__).parent
-
-
-def test_every_file_is_registered_once_and_in_order() -> None:
-    names = [path.stem for path in _FOLDER.glob("k*.py")]
-    keys = [handler.key for handler in HANDLERS]
-    assert sorted(keys) == keys
-    assert [f"k{key}" for key in keys] == sorted((name.partition("_")[0] for name in names), key=lambda name: int(name[1:]))
 
 
 @pytest.mark.parametrize("handler", HANDLERS, ids=lambda handler: f"k{handler.key}")
