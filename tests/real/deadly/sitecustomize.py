@@ -14,7 +14,7 @@ from typing import Any
 import udfs.decode
 
 MARK = b"deadly:"
-_decoded = udfs.decode._decoded
+_read_each = udfs.decode.read_each
 
 
 def _take_all_there_is() -> None:
@@ -26,7 +26,7 @@ def _take_all_there_is() -> None:
         taken.append(bytearray(2**24))
 
 
-def _dying(record_class: Any, values: Any) -> Any:
+def _dying(read: Any, values: Any) -> Any:
     for value in values.to_pylist():
         if value is not None and MARK in value:
             what = value.split(MARK)[1]
@@ -36,7 +36,7 @@ def _dying(record_class: Any, values: Any) -> Any:
                 os.kill(os.getpid(), signal.SIGSEGV)
             if what.startswith(b"memory"):
                 _take_all_there_is()
-    return _decoded(record_class, values)
+    return _read_each(read, values)
 
 
-udfs.decode._decoded = _dying
+udfs.decode.read_each = _dying
