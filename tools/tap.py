@@ -41,7 +41,7 @@ class Tap:
 
     def observed(self, broker_release: str) -> ObservedUses:
         """What the client since `forget` used."""
-        return ObservedUses(tuple(self.seen), *self.software, broker_release)
+        return ObservedUses(frozenset(self.seen), *self.software, broker_release)
 
     def __enter__(self) -> Tap:
         return self

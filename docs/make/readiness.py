@@ -52,7 +52,7 @@ def tried() -> str:
     lines = [f"| client | {' | '.join(targets)} | why it breaks |", f"|---|{'---|' * len(targets)}---|"]
     for row in rows:
         seen_on, seen = next(iter(row["seen"].items()))
-        client = ObservedUses(tuple(ApiUse(key, version) for key, version in seen["uses"]), *seen["software"], seen_on)
+        client = ObservedUses(frozenset(ApiUse(key, version) for key, version in seen["uses"]), *seen["software"], seen_on)
         verdicts = {target: judge_readiness(client, target) for target in targets}
         cells = [f"{verdicts[target].readiness}, {'works' if row['works'][target] else 'fails'}" for target in targets]
         reasons = [reason for verdict in verdicts.values() for reason in verdict.reasons if reason.readiness is Readiness.BREAKS]
