@@ -346,7 +346,6 @@ class StatusPublisher:
     """Reports a gateway's status every ten seconds, and at once when its health changes; its broker's every minute.
 
     A status is soon out of date, so none is written while the publisher's queue is half full.
-
     """
 
     def __init__(self, gateway: Gateway, publisher: Publisher) -> None:

@@ -88,6 +88,7 @@ def _excess(entries: Iterable[FindingEntry], room: int) -> list[HeldEntry]:
 
 
 _LOOK_EVERY_MS = 30_000
+"""How often findings that wait for a time are looked at."""
 
 _DAY_MS = 24 * 60 * 60_000
 
@@ -327,7 +328,7 @@ class Book:
         return advance(entry, holders, now_ms, self._policy, holders.number > 0 or not self._is_of_clients_that_left(entry))
 
     def _due(self, now_ms: int) -> Iterable[str]:
-        """Findings to look at though nothing was read of them: now and then those that wait, and all with each day (UTC).
+        """Findings to look at though nothing was read of them: twice a minute those that wait, and all with each day (UTC).
 
         With a day suppressions and decisions end, and findings that ended long ago leave the topic.
         """

@@ -38,6 +38,8 @@ _SLICE_MS = 10_000
 
 MOST_CLOSINGS = 2_000
 
+MOST_CLOSED = 100_000
+
 MOST_LEFT = 100_000
 
 CLOSINGS = Limit(
@@ -45,6 +47,14 @@ CLOSINGS = Limit(
     MOST_CLOSINGS,
     "clients of one principal, and places, that close connections within ten seconds",
     "AN404 counts the others together, as a client without client.id, and doesn't name where",
+    "low",
+)
+
+CLOSED = Limit(
+    "closed_connections",
+    MOST_CLOSED,
+    "connections that were closed within a minute",
+    "a client whose connection was closed before its push was read counts as connected for 30 s",
     "low",
 )
 
@@ -116,7 +126,7 @@ class Departures:
     """Connections that were closed a moment ago, and when clients left.  Times are ms since the epoch, of Kafka's clock."""
 
     def __init__(self) -> None:
-        self.full = Overflow(LEFT)
+        self.closed_full, self.left_full = Overflow(CLOSED), Overflow(LEFT)
         self._closed: dict[tuple[GatewayKey, int, int], int] = {}
         self._left: dict[There, int] = {}
 
@@ -126,6 +136,9 @@ class Departures:
         self._closed[gateway, record.epoch, record.connection] = at_ms
         while next(iter(self._closed.values())) < at_ms - 2 * GRACE_MS:
             del self._closed[next(iter(self._closed))]
+        if len(self._closed) > MOST_CLOSED:
+            del self._closed[next(iter(self._closed))]
+            self.closed_full.left_out(tenant_of(record.principal, record.address))
 
     def closed_ms(self, push: JudgedPush) -> int | None:
         """When the connection was closed that a client pushed on; None where that isn't known, or was more than a minute ago."""
@@ -136,7 +149,7 @@ class Departures:
         self._left[there] = max(at_ms, self._left.pop(there, 0))
         if len(self._left) > MOST_LEFT:
             del self._left[next(iter(self._left))]
-            self.full.left_out(tenant_of(there.principal, there.address))
+            self.left_full.left_out(tenant_of(there.principal, there.address))
 
     def back(self, there: There, at_ms: int) -> None:
         """It has one again, or what is read was open before it left."""
@@ -219,7 +232,14 @@ class Liveness:
     @property
     def limits(self) -> tuple[Overflow, ...]:
         """What its bounds left out."""
-        return self._full, self._ranges_full, self._gateways_full, self._rates.full, self._departures.full
+        return (
+            self._full,
+            self._ranges_full,
+            self._gateways_full,
+            self._rates.full,
+            self._departures.closed_full,
+            self._departures.left_full,
+        )
 
     @property
     def connections(self) -> int:

@@ -48,6 +48,7 @@ def unknown_names(job: Fleet) -> None:
         ("secrets", 3, problems, {"MOST_SECRETS": 3}, many_secrets),
         ("places", 1, entry, {"MOST_PLACES_KEPT": 3}, many_places),
         ("closings", 2, closings, {"MOST_CLOSINGS": 3}, many_names),
+        ("closed_connections", 2, closings, {"MOST_CLOSED": 3}, many_names),
         ("left_clients", 2, closings, {"MOST_LEFT": 3}, many_names),
         ("gateways", 2, presence, {"MOST_GATEWAYS": 3}, many_gateways),
         ("requesting_clients", 2, upgrades, {"MOST_CLIENTS": 3}, lambda job: job.are_connected(range(5))),
