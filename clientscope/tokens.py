@@ -15,6 +15,7 @@ from clientscope.secret_files import require_private
 SHORTEST = 16
 _LONGEST = 1_024
 _MOST = 1_000
+_MOST_BYTES = 1024 * 1024
 _TOKEN = re.compile(r"[\x21-\x7e]+")
 _HINT = "python3 -c 'import secrets; print(secrets.token_urlsafe(32))' makes one"
 
@@ -40,8 +41,11 @@ def read(path: Path, setting: str) -> list[NamedToken]:
         SettingsError: every user may read it, a line is no token, or it has no tokens.
     """
     require_private(path, setting, _HINT)
+    with path.open("rb") as file:
+        content = file.read(_MOST_BYTES + 1)
+    lines = content.decode("utf-8", "replace").splitlines() if len(content) <= _MOST_BYTES else []
     found = []
-    for number, line in enumerate(path.read_text("utf-8", "replace").splitlines(), 1):
+    for number, line in enumerate(lines, 1):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         *name, secret = line.split()
