@@ -60,13 +60,13 @@ class GatewaySeries:
     def __init__(self, presence: Presence[None], process: GatewayProcess[None], no_room: Callable[[], None]) -> None:
         self._presence, self._no_room = presence, no_room
         self._key = json.dumps(process.key, separators=(",", ":"), ensure_ascii=False)
-        self._stale: set[bytes] = set()  # series of older epochs that the topic still names
         self._published: GatewayGauge | None = None
+        self.series = SeriesTable()
         self._begin(process)
 
     def _begin(self, process: GatewayProcess[None]) -> None:
         self._process = process
-        self.series = SeriesTable()
+        self.series.clear()
         self._rate = ConnectionRate()
         self._row: GatewayGauge | None = None
 
@@ -88,15 +88,12 @@ class GatewaySeries:
 
     def load_series(self, key: bytes, value: Gauge) -> None:
         """Takes in the topic's record of a series; one of an older epoch is removed with the next changes."""
-        if value.epoch == self._process.epoch:
-            self.series.load(key, KnownCount(value.connections, value.opened, value.closed, value.sequence, value.timestamp_ms))
-        else:
-            self._stale.add(key)
+        count = KnownCount(value.connections, value.opened, value.closed, value.sequence, value.timestamp_ms)
+        self.series.load(key, count if value.epoch == self._process.epoch else None)
 
     def apply(self, process: GatewayProcess[None], inputs: Iterable[InputRecord], appended: Appended) -> None:
         """Takes in what one batch has of this gateway and its newest process, in any order."""
         if process is not self._process:
-            self._stale.update(self.series.withdraw())
             self._begin(process)
         # In order, since a heartbeat makes room for the series after it; a repeated one is no sign of life.
         for each in sorted(inputs, key=lambda each: (each.record.sequence, each.offset)):
@@ -107,13 +104,10 @@ class GatewaySeries:
 
     def changes(self) -> Changes:
         """What must be written so that the topic says what is known; from then on it counts as written."""
-        changes: dict[bytes, KnownCount | None] = dict.fromkeys(self._stale)
-        self._stale.clear()
-        changes |= dict.fromkeys(self.series.withdraw()) if self._process.gone_ms is not None else self.series.changes()
+        is_gone = self._process.gone_ms is not None
+        changes = self.series.withdraw() if is_gone else self.series.changes()
         written: Changes = {f"{self._key[:-1]},{key.decode()}]": self._value(key, count) for key, count in changes.items()}
-        row = self._row if self._process.gone_ms is None else None
-        if row is not None:
-            row = replace(row, sequence=self.series.floor)
+        row = None if is_gone or self._row is None else replace(self._row, sequence=self.series.floor)
         if row != self._published:
             written[self._key] = None if row is None else encode_whole(row)
             self._published = row

@@ -13,18 +13,17 @@ from clientscope.model.series import MOST_SERIES
 
 
 class KnownCount(NamedTuple):
-    """The newest counts of a series, and whether the topic has the series."""
+    """The newest counts of a series."""
 
     connections: int
     opened: int
     closed: int
     sequence: int
     timestamp_ms: int
-    published: bool = False
 
 
 class SeriesTable:
-    """Series by the key that ``model.series.series_key`` makes.
+    """Series by the key that ``model.series.series_key`` makes, and what the topic has of them.
 
     A gateway reports at most `MOST_SERIES`, and the rest as one. Those that it has forgotten since its last heartbeat are still here beside
     new ones, so there is room for twice as many.
@@ -36,32 +35,29 @@ class SeriesTable:
     def __init__(self) -> None:
         self.floor = 0
         self._counts: dict[bytes, KnownCount] = {}
-        self._dirty: set[bytes] = set()
-        self._removed: set[bytes] = set()
+        self._published: dict[bytes, KnownCount | None] = {}  # None of an older epoch
+        self._touched: set[bytes] = set()
 
     def __len__(self) -> int:
         return len(self._counts)
 
-    def load(self, key: bytes, count: KnownCount) -> None:
-        """Takes in what was published before this process started."""
-        self._counts[key] = count._replace(published=True)
+    def load(self, key: bytes, count: KnownCount | None) -> None:
+        """Takes in what was published before this process started; None of an older epoch, which the topic is to lose."""
+        self._published[key] = count
+        if count is None:
+            self._touched.add(key)
+        else:
+            self._counts[key] = count
 
     def merge(self, key: bytes, count: KnownCount) -> bool:
         """Takes in a count, in any order, any number of times.  Returns False where there is no room for its series."""
         known = self._counts.get(key)
-        if known is not None:
-            if count.sequence > known.sequence:
-                self._counts[key] = count._replace(published=known.published)
-                if count[:3] != known[:3]:
-                    self._dirty.add(key)
+        if count.sequence < (self.floor if known is None else known.sequence + 1):
             return True
-        if count.sequence < self.floor:
-            return True
-        if len(self._counts) >= 2 * MOST_SERIES:
+        if known is None and len(self._counts) >= 2 * MOST_SERIES:
             return False
         self._counts[key] = count
-        if count.connections:
-            self._dirty.add(key)
+        self._touched.add(key)
         return True
 
     def complete(self, first: int, end: int) -> None:
@@ -76,34 +72,35 @@ class SeriesTable:
         for key, count in list(self._counts.items()):
             if count.sequence < first or (count.connections == 0 and count.sequence < end):
                 del self._counts[key]
-                self._dirty.discard(key)
-                if count.published:
-                    self._removed.add(key)
+                self._touched.add(key)
+
+    def clear(self) -> None:
+        """Another epoch begins: nothing is known of it, and the topic is to lose what it has of older ones."""
+        self.floor = 0
+        self._counts.clear()
+        self._published = dict.fromkeys(self._published)
+        self._touched = set(self._published)
 
     def changes(self) -> dict[bytes, KnownCount | None]:
         """The records that the topic still needs, None for a tombstone; they then count as written."""
-        changes: dict[bytes, KnownCount | None] = dict.fromkeys(self._removed)
-        for key in self._dirty:
-            count = self._counts[key]
-            if count.connections:
-                changes[key] = count
-            elif count.published:
-                changes[key] = None
-            self._counts[key] = count._replace(published=count.connections > 0)
-        self._removed.clear()
-        self._dirty.clear()
+        changes: dict[bytes, KnownCount | None] = {}
+        for key in self._touched:
+            count, before = self._counts.get(key), self._published.get(key)
+            if count is None or not count.connections:
+                if key in self._published:
+                    del self._published[key]
+                    changes[key] = None
+            elif before is None or count[:3] != before[:3]:
+                self._published[key] = changes[key] = count
+        self._touched.clear()
         return changes
 
-    def withdraw(self) -> list[bytes]:
-        """The keys that the topic names; from now on it counts as naming none."""
-        published = list(self._removed)
-        self._removed.clear()
-        for key, count in self._counts.items():
-            if count.published:
-                published.append(key)
-                self._counts[key] = count._replace(published=False)
-        self._dirty = set(self._counts)
-        return published
+    def withdraw(self) -> dict[bytes, None]:
+        """A tombstone for each that the topic has; should its gateway come back, all that is known is written again."""
+        changes = dict.fromkeys(self._published)
+        self._published.clear()
+        self._touched = set(self._counts)
+        return changes
 
 
 def names(key: bytes) -> tuple[str, str, str]:
