@@ -64,7 +64,7 @@ def main() -> int:
             settle()  # as the job does
         if second > HEARTBEAT_S:
             spent.append((kernel_s, reading_s, engine_s))
-    assert gauges.size()[0] >= GATEWAYS * VERSIONS
+    assert gauges.size() >= GATEWAYS * VERSIONS
     print(f"{GATEWAYS:,} gateways of {VERSIONS} versions, a heartbeat each {HEARTBEAT_S} s: cores, median of {len(spent)} seconds")
     for name, seconds in zip(("kernel", "reading what it wrote", "engine"), zip(*spent, strict=True), strict=True):
         print(f"{name:24}{statistics.median(seconds):8.3f}")
