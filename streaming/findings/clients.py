@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from bisect import insort
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, cast
 
@@ -107,6 +107,13 @@ _FORGET_CLIENT_MS = 60 * 60_000
 """A client is forgotten so long after it has left, or after its push where that isn't known; its application isn't."""
 
 
+class Change(NamedTuple):
+    """An application's last start with another configuration."""
+
+    before: JudgedPush
+    now: JudgedPush
+
+
 @dataclass
 class OneApplication:
     """One application.
@@ -116,6 +123,7 @@ class OneApplication:
         clients: those that are remembered.
         live: those of them that are connected.
         starts: of each of its last different configurations the push of the client that started with it first, the newest last.
+        change: None before it has started with another one.
         findings: fingerprint of what was ever found of it → the keys of the settings that it was found under.
         newest_ms: when it last pushed.
         tenant: of the client that pushed last.
@@ -125,6 +133,7 @@ class OneApplication:
     clients: dict[str, JudgedPush] = field(default_factory=dict)
     live: LiveClients = field(default_factory=LiveClients)
     starts: list[JudgedPush] = field(default_factory=list)
+    change: Change | None = None
     findings: dict[str, tuple[str, ...]] = field(default_factory=dict)
     newest_ms: int = 0
     tenant: Tenant = ""
@@ -152,7 +161,7 @@ class PushedClients:
         self.liveness = liveness
         self.presence = LivePushes(liveness, self._moved)
         self._most = most
-        self._of: dict[str, str] = {}
+        self._of: dict[str, JudgedPush] = {}
         self._alike: dict[tuple[Tenant, int], tuple[int, int]] = {}  # how many clients of a tenant have the same settings, and their size
         self.held_bytes = 0
 
@@ -181,21 +190,22 @@ class PushedClients:
         application.clients[client] = push
         application.tenant = push.tenant
         application.newest_ms = max(application.newest_ms, push.appended_ms)
-        self._of[client] = push.application
+        self._of[client] = push
         if self.presence.came(push, before):
             application.live.add(push)
+        if before is None:
+            self._started(application, push)
         return application, before
 
-    def started(self, application: OneApplication, push: JudgedPush) -> tuple[JudgedPush, JudgedPush] | None:
-        """Notes the configuration that a client starts with; returns the application's last change if this start is part of a new one.
-
-        The order in which starts are read doesn't matter.
+    def _started(self, application: OneApplication, push: JudgedPush) -> None:
+        """Notes the configuration that a client starts with, and the change that it makes. The order in which starts are read doesn't
+        matter.
         """
         starts = application.starts
         known = next((start for start in starts if (start.rank, start.settings) == (push.rank, push.settings)), None)
         if known is not None:
             if known.ordered_ms <= push.ordered_ms:
-                return None
+                return
             starts.remove(known)
         insort(starts, push, key=lambda start: start.ordered_ms)
         del starts[:-MOST_STARTS]
@@ -205,13 +215,17 @@ class PushedClients:
             now = starts[number]
             alike = [start for start in starts[:number] if start.rank == now.rank and start.settings.keys() == now.settings.keys()]
             if alike:
-                return alike[-1], starts[number]
-        return None
+                application.change = Change(alike[-1], now)
+                return
 
     def erase_starts(self, application: str, client: str) -> None:
-        """Forgets the configurations that a client started its application with, unless another client has the same."""
+        """Forgets what a client has changed, and the configurations that it started with, unless another client of its application has the
+        same.
+        """
         if (known := self.applications.get(application)) is None:
             return
+        if known.change is not None and client in (known.change.before.client, known.change.now.client):
+            known.change = None
         starts = []
         for start in known.starts:
             alike = (push for push in known.clients.values() if push.client != client and push.settings == start.settings)
@@ -231,13 +245,11 @@ class PushedClients:
 
     def of(self, client: str) -> JudgedPush | None:
         """What a client last pushed."""
-        application = self._of.get(client)
-        return None if application is None else self.applications[application].clients[client]
+        return self._of.get(client)
 
-    def all(self) -> Iterator[JudgedPush]:
+    def all(self) -> Iterable[JudgedPush]:
         """What each client that is remembered last pushed."""
-        for application in self.applications.values():
-            yield from application.clients.values()
+        return self._of.values()
 
     def erase(self, client: str) -> JudgedPush | None:
         """Lets go of one client; returns what it had pushed."""

@@ -22,7 +22,7 @@ from clientscope.model.input import InputRecord
 from clientscope.profiles import Thresholds
 from streaming.findings import fleet
 from streaming.findings.book import Book
-from streaming.findings.clients import OneApplication, PushedClients
+from streaming.findings.clients import Change, PushedClients
 from streaming.findings.fact_reports import COMPARED, INTERVAL_MS, REMEMBERED_MS, FactName, FactReports, Worst
 from streaming.findings.inputs import JudgedPush, Settings, There
 from streaming.findings.upgrades import RequestedVersions
@@ -256,7 +256,7 @@ def joined(of: Joined, live: fleet.Live, reports: FactReports, judges: fleet.Jud
 
 
 def risen_retries(
-    changes: Mapping[str, fleet.Change], live: fleet.Live, reports: FactReports, judges: fleet.Judges, now_ms: int
+    changes: Mapping[str, Change], live: fleet.Live, reports: FactReports, judges: fleet.Judges, now_ms: int
 ) -> Iterator[fleet.Found]:
     """AN408: applications whose producers send more again since they started with other settings, for two hours after that."""
     begin_ms = now_ms - 2 * COMPARED * INTERVAL_MS
@@ -306,7 +306,6 @@ class Comparisons:
         self._clients, self._book = clients, book
         self._judges = fleet.Judges(thresholds)
         self._requested = RequestedVersions()
-        self._changes: dict[str, fleet.Change] = {}
         self._reports = reports
         self._first_ms: int | None = None
         self._compared_ms = 0
@@ -320,20 +319,6 @@ class Comparisons:
         """Takes in an event of a connection, in any order."""
         self._requested.happened(event)
 
-    def started(self, application: OneApplication, change: fleet.Change) -> None:
-        """Notes that a client of the application started with another configuration than the one before."""
-        self._changes[application.key] = change
-
-    def forgotten(self, applications: Iterable[OneApplication]) -> None:
-        """Forgets applications that have no client any more."""
-        for application in applications:
-            self._changes.pop(application.key, None)
-
-    def erased(self, application: str, client: str) -> None:
-        """Forgets what a client had before its application's last change, or has since."""
-        if (change := self._changes.get(application)) is not None and client in (change.before.client, change.now.client):
-            del self._changes[application]
-
     def at(self, now_ms: int) -> None:
         """Compares, if it is time again."""
         if abs(now_ms - self._compared_ms) < _EVERY_MS:  # a clock may have been set back
@@ -341,11 +326,12 @@ class Comparisons:
         self._compared_ms = now_ms
         self._first_ms = now_ms if self._first_ms is None else self._first_ms
         live = self._clients.live()
+        changes = {key: each.change for key, each in self._clients.applications.items() if each.change is not None}
         storms, contradicted = (self._book.present(rule.code) for rule in (fleet.STORM, fleet.CONTRADICTION))
         for rule, found in (
             (fleet.UPGRADE, self._requested.found(live, self._judges, now_ms)),
             (fleet.DRIFT, fleet.drift(live, self._judges, now_ms)),
-            (fleet.CHANGED, fleet.changed(self._changes, live, self._judges, now_ms)),
+            (fleet.CHANGED, fleet.changed(changes, live, self._judges, now_ms)),
             (fleet.RARE, fleet.rare_values(live, self._judges)),
             (fleet.VERSION, fleet.old_versions(live, self._judges)),
             (fleet.STORM, fleet.storms(self._closings(now_ms), self._clients.liveness.open_of, live, self._judges, storms, now_ms)),
@@ -359,7 +345,7 @@ class Comparisons:
             self._book.compared(each.rule.code, joined(each, live, self._reports, self._judges, now_ms), ends=known)
         read = uncommitted_reads(live, self._reports, self._judges, now_ms)
         self._book.compared(ISOLATION.code, read, ends=known)
-        risen = risen_retries(self._changes, live, self._reports, self._judges, now_ms)
+        risen = risen_retries(changes, live, self._reports, self._judges, now_ms)
         self._book.compared(fleet.RETRIES.code, risen, ends=known)
 
     def _closings(self, now_ms: int) -> dict[str, fleet.Closings]:

@@ -17,9 +17,8 @@ from clientscope.model.input import InputRecord
 from clientscope.model.result import PushResult
 from clientscope.model.topics import CONFIGS, FINDINGS
 from clientscope.profiles import Thresholds
-from streaming.findings import fleet
 from streaming.findings.book import Book, Changes
-from streaming.findings.clients import MOST_CLIENTS, OneApplication, PushedClients
+from streaming.findings.clients import MOST_CLIENTS, PushedClients
 from streaming.findings.comparisons import Comparisons
 from streaming.findings.entry import FindingEntry, Policy
 from streaming.findings.fact_reports import FactReports
@@ -127,7 +126,7 @@ class FindingsEngine:
             self._tombstones = {key: at for key, at in self._tombstones.items() if at.appended_ms > since_ms}
             self._liveness.forget(now_ms)
             self.clients.presence.heard()
-            self._forgotten(*self.clients.forget(now_ms), now_ms)
+            self.book.forgotten(*self.clients.forget(now_ms), now_ms)
         return self.book.changes(now_ms)
 
     def early(self, now_ms: int) -> Changes:
@@ -202,9 +201,6 @@ class FindingsEngine:
             self._overtaken(push)
             return
         application, earlier = taken
-        change = self.clients.started(application, push) if earlier is None else None
-        if change is not None:
-            self._comparisons.started(application, fleet.Change(*change))
         # Until all has been read, a client that declares its configuration may be still to come: what was seen of it has to wait.
         self.book.pushed(application, push, earlier, leaks_only=self._is_catching_up and push.rank > 0)
         if self.clients.is_full:
@@ -225,12 +221,7 @@ class FindingsEngine:
             gone, applications = [self.clients.erase(push.client) or push], []
         else:
             gone, applications = self.clients.forget(self._newest_ms)
-        self._forgotten(gone, applications, push.appended_ms)
-
-    def _forgotten(self, clients: list[JudgedPush], applications: list[OneApplication], now_ms: int) -> None:
-        if clients or applications:
-            self.book.forgotten(clients, applications, now_ms)
-            self._comparisons.forgotten(applications)
+        self.book.forgotten(gone, applications, push.appended_ms)
 
     def _erase(self) -> None:
         if self._erased:
@@ -255,7 +246,6 @@ class FindingsEngine:
         self.kept.ended(key)
         if application is not None:  # F35: nor do comparisons name what it had
             self.clients.erase_starts(application, key)
-            self._comparisons.erased(application, key)
         if (push := self.clients.erase(key)) is not None:
             self.book.forgotten([push], [], now_ms)
 

@@ -27,6 +27,7 @@ from typing import NamedTuple, cast
 
 from clientscope.fair_share import HeldEntry, beyond
 from clientscope.findings import wording
+from clientscope.findings.fingerprints import application_key
 from clientscope.model.client import NO_APPLICATION, Application
 from clientscope.model.client_key import Tenant, tenant_of
 from clientscope.model.decision import Decision
@@ -133,9 +134,9 @@ def restored(record: Finding) -> FindingEntry:
     entry.settings = tuple(record.settings)
     ended = record.state in ("resolved", "stopped")
     # Each place keeps its own time: the newest of those with as many clients is the one that the message names.
-    seen_ms = {(key_of(place.application), place.key): place.last_seen_ms or record.last_seen_ms for place in record.places}
+    seen_ms = {(_key(place.application), place.key): place.last_seen_ms or record.last_seen_ms for place in record.places}
     if record.kind != "operation":
-        entry.application = key_of(record.application)
+        entry.application = _key(record.application)
         if record.kind == "setting":
             seen_ms = {(entry.application, ""): record.last_seen_ms}
     passed = LogPosition.at(max(record.ended_ms or 0, record.last_seen_ms + 1)) if ended else NEVER
@@ -171,9 +172,8 @@ def identity(key: str) -> Application:
     return Application(principal=principal, client_id=client_id, group=group)
 
 
-def key_of(application: Application) -> str:
-    """The key again."""
-    return json.dumps([application.principal, application.client_id, application.group], ensure_ascii=False, separators=(",", ":"))
+def _key(of: Application) -> str:
+    return application_key(of.principal, of.client_id, of.group)
 
 
 def _client(of: Application, clients: Sequence[AffectedClient]) -> client_patterns.PatternSubject:

@@ -14,13 +14,13 @@ from typing import NamedTuple
 
 from clientscope.catalog.configs import TYPES, Type
 from clientscope.catalog.settings import numbers
-from clientscope.findings.fingerprints import fingerprint
+from clientscope.findings.fingerprints import application_key, fingerprint
 from clientscope.model.result import Compared
 from clientscope.model.setting import Redaction, Setting
 from clientscope.profiles import Thresholds
 from clientscope.severities import SEVERITIES
-from streaming.findings.clients import LiveClients, Variant
-from streaming.findings.inputs import JudgedPush, Settings
+from streaming.findings.clients import Change, LiveClients, Variant
+from streaming.findings.inputs import Settings
 from streaming.findings.liveness import ClosedAt, Who
 from streaming.findings.problems import Problem
 from udfs.rules.engine.rule import FIRED, HIGH, MEDIUM, Rule
@@ -56,13 +56,6 @@ class Found(NamedTuple):
     evidence: list[str]
     clients: Sequence[LiveClients]
     at_ms: int
-
-
-class Change(NamedTuple):
-    """An application's last start with another configuration."""
-
-    before: JudgedPush
-    now: JudgedPush
 
 
 class Closings(NamedTuple):
@@ -221,7 +214,7 @@ def _most_closed_at(at: Counter[ClosedAt]) -> Iterator[str]:
 def _cohort(application: str) -> str:
     """The group whose members are compared, or else the application, as an application's key."""
     principal, _, group, *_ = json.loads(application)
-    return application if group is None else json.dumps([principal, None, group], ensure_ascii=False, separators=(",", ":"))
+    return application if group is None else application_key(principal, None, group)
 
 
 def of_application(live: Live, application: str) -> tuple[LiveClients, ...]:
