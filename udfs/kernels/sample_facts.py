@@ -5,14 +5,11 @@ What a single row decides was judged before the row was kept, by its record's cl
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import lru_cache
 from hashlib import blake2b
-from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from clientscope.model.topics import CONFIGS, CONNECTIONS
 
@@ -35,18 +32,14 @@ def of_pushes(rows: pa.Table) -> Facts:
 
     ``told_ms`` is the record's own time; ``longest_key`` is in bytes; the others count settings.
     """
-    configs, of_row = rows.column("configs").combine_chunks(), rows.column("digest_key_id")
-    flat = configs.flatten()
-    count = _counter(configs)
-    keys = pc.binary_length(flat.field("config_key")).to_numpy(zero_copy_only=False)
-    digests = flat.field("value_digest").is_valid().to_numpy(zero_copy_only=False)
-    without_key = of_row.is_null().to_numpy()
-    parents = pc.list_parent_indices(configs).to_numpy(zero_copy_only=False)
+    configs, key_ids = rows.column("configs").to_pylist(), rows.column("digest_key_id").to_pylist()
     return {
         "told_ms": rows.column("received_ms"),
-        "settings": pc.fill_null(pc.list_value_length(configs), 0),
-        "longest_key": _longest(keys, configs),
-        "unkeyed_digests": count(digests & without_key[parents]),
+        "settings": _numbers(len(each) for each in configs),
+        "longest_key": _numbers(max((len(one["config_key"].encode()) for one in each), default=0) for each in configs),
+        "unkeyed_digests": _numbers(
+            sum(key_id is None and one["value_digest"] is not None for one in each) for each, key_id in zip(configs, key_ids, strict=True)
+        ),
     }
 
 
@@ -55,15 +48,15 @@ def of_connections(rows: pa.Table) -> Facts:
 
     ``gateway`` is a number for the gateway's name and cluster; unbalanced: open isn't opened less closed.
     """
-    counts = rows.column("counts").combine_chunks()
-    flat = counts.flatten()
-    opened_now, opened, closed = (flat.field(name).to_numpy(zero_copy_only=False) for name in _COUNTS)
+    names = zip(rows.column("cluster").to_pylist(), rows.column("gateway").to_pylist(), strict=True)
     return {
         "told_ms": rows.column("timestamp_ms"),
-        "gateway": _numbered(rows.column("cluster").combine_chunks(), rows.column("gateway").combine_chunks()),
+        "gateway": _numbers(_numbered(*each) for each in names),
         "epoch": rows.column("epoch"),
         "sequence": rows.column("sequence"),
-        "unbalanced_counts": _counter(counts)(opened_now != opened - closed),
+        "unbalanced_counts": _numbers(
+            sum(one["connections"] != one["opened"] - one["closed"] for one in each) for each in rows.column("counts").to_pylist()
+        ),
     }
 
 
@@ -84,30 +77,11 @@ def appended_ms(rows: pa.Table) -> pa.ChunkedArray:
     return rows.column("timestamp").cast(pa.timestamp("ms", tz="UTC"), safe=False).cast(pa.int64())
 
 
-def _longest(lengths: npt.NDArray[Any], lists: pa.ListArray) -> pa.Array:
-    """The largest of each list's lengths, which are of its items one after the other; 0 of an empty list."""
-    sizes = pc.fill_null(pc.list_value_length(lists), 0).to_numpy(zero_copy_only=False)
-    found = np.zeros(len(lists), np.int32)
-    filled = np.flatnonzero(sizes)
-    if filled.size:
-        found[filled] = np.maximum.reduceat(lengths, (np.cumsum(sizes) - sizes)[filled])
-    return pa.array(found)
+def _numbers(values: Iterable[int]) -> pa.Array:
+    return pa.array(values, pa.int64())
 
 
-def _numbered(*columns: pa.Array) -> pa.Array:
-    """A number for each row, of 48 bits, the same wherever the strings are; two names share one as good as never."""
-    encoded = pc.binary_join_element_wise(*columns, "\n").dictionary_encode()
-    numbers = [int.from_bytes(blake2b((name or "").encode(), digest_size=6).digest(), "big") for name in encoded.dictionary.to_pylist()]
-    return pa.array(np.array(numbers, np.int64)).take(encoded.indices)
-
-
-def _counter(lists: pa.ListArray) -> Callable[[npt.NDArray[np.bool_]], pa.Array]:
-    """What counts, for each list, its items of which something is so."""
-    parents = pc.list_parent_indices(lists).to_numpy(zero_copy_only=False)
-    none = pa.array(np.zeros(len(lists), np.int32))
-
-    def count(which: npt.NDArray[np.bool_]) -> pa.Array:
-        chosen = np.flatnonzero(which)
-        return pa.array(np.bincount(parents[chosen], minlength=len(lists)).astype(np.int32)) if chosen.size else none
-
-    return count
+@lru_cache(maxsize=1_000)
+def _numbered(cluster: str, gateway: str) -> int:
+    """48 bits, the same wherever the names are; two share a number as good as never."""
+    return int.from_bytes(blake2b(f"{cluster}\n{gateway}".encode(), digest_size=6).digest(), "big")
