@@ -18,7 +18,7 @@ from deltalake import DeltaTable
 from forked import clientscope
 from kafka.admin import ConfigResource, ConfigResourceType
 from kafka.errors import PolicyViolationError
-from observe import java_below, page, read_all, write
+from observe import java_below, page, read_all, told_findings, write
 from outcome import Input, rows
 from patience import eventually, until
 from stream_job import StreamJob
@@ -166,6 +166,9 @@ def test_f24_records_that_expired_unread_are_counted_and_passed_over(rig: Rig) -
         both = {("0", query, CONFIGS): 2.0 for query in ("live", "history_pushes")}
         until(rig.lost, both)
         until(lambda: {(CONFIGS, 0, 0), (CONFIGS, 0, 3)} == rows(rig.history, "pushes").keys())
+        until(lambda: len(told_findings(rig.servers, "OP006")), 2)
+        for state, message in told_findings(rig.servers, "OP006"):
+            assert (state, " skipped 2 records of " in message) == ("open", True)
 
         jvm = java_below(rig.processes.pid("second"))  # Spark stands still while records come and go
         os.kill(jvm, signal.SIGSTOP)

@@ -1,4 +1,4 @@
-"""F47: only the query that fails is parked: a full disk of history, INTERNAL away, records that are gone unread.
+"""F47: only the query that fails is parked: a full disk of history, INTERNAL away. Records that are gone unread: `test_checkpoints`.
 
 One broker and one job run through all of it, under load. `outcome` holds it to its input without Spark.
 """
@@ -6,8 +6,6 @@ One broker and one job run through all of it, under load. `outcome` holds it to 
 from __future__ import annotations
 
 import json
-import os
-import signal
 import time
 import uuid
 from collections.abc import Iterator
@@ -21,14 +19,13 @@ from conftest import RunningBroker, start_broker
 from degraded import Volume, volume
 from every import every
 from kafka.errors import KafkaError
-from observe import java_below, metrics, newest, page, read_all, set_topic, told_findings
-from outcome import rows
+from observe import metrics, newest, page, told_findings
 from patience import LIMIT_S, eventually, meanwhile, until
 from record_bytes import config_record, heartbeat, setting
 from stream_job import StreamJob
 
 from clientscope.local.broker import EmbeddedBroker
-from clientscope.model.topics import BY_NAME, CONFIGS, CONNECTIONS, FINDINGS, GAUGES, RESULTS
+from clientscope.model.topics import CONFIGS, CONNECTIONS, FINDINGS, GAUGES, RESULTS
 
 pytestmark = pytest.mark.faults
 
@@ -111,15 +108,6 @@ class JobOnASmallDisk(StreamJob):
     def only_history_is_parked(self) -> bool:
         return self.of_queries("query_running") == {**dict.fromkeys(LIVE, 1), **dict.fromkeys(HISTORY, 0)}
 
-    def lost(self) -> dict[str, float]:
-        """Records by query."""
-        return {query: number for (_, query, _), number in self.counted("clientscope_stream_lost_records").items()}
-
-    def read_newest(self, query: str) -> bool:
-        """Whether a query has read all connections' records that are there."""
-        newest_ms = max(each.timestamp for each in read_all(self.servers, CONNECTIONS))
-        return self.of_queries("read_timestamp_seconds")[query] * 1000 >= newest_ms
-
     def probe(self, name: str) -> tuple[int, list[str]]:
         status, text = page(f"{self.page}{name}")
         return status, text.splitlines()
@@ -187,71 +175,4 @@ def test_f47_a_job_outlives_internal_and_continues_by_itself(job: JobOnASmallDis
         assert eventually(job.is_ready), job.probe("readyz")
         load.writes(50)
     job.comes_out()
-    job.processes.check()
-
-
-def retain(servers: str, milliseconds: int) -> None:
-    """Connections' records, for so long."""
-    set_topic(servers, CONNECTIONS, {"retention.ms": str(milliseconds)})
-
-
-def test_f47_what_retention_takes_from_parked_history_is_skipped_counted_and_said(job: JobOnASmallDisk) -> None:
-    with steady_load(job.servers) as load:
-        load.writes()
-        job.disk.fill()
-        assert eventually(job.only_history_is_parked), job.of_queries("query_running")
-        load.writes(50)
-    until(lambda: job.read_newest("live"), why="retention is to overtake history alone")
-    written = {(CONNECTIONS, each.partition, each.offset) for each in read_all(job.servers, CONNECTIONS)}
-    retain(job.servers, 1)
-    until(lambda: not read_all(job.servers, CONNECTIONS))
-    retain(job.servers, BY_NAME[CONNECTIONS].required_retention_ms)
-    with steady_load(job.servers) as load:
-        load.writes()
-    kept = {(CONNECTIONS, each.partition, each.offset) for each in read_all(job.servers, CONNECTIONS)}
-    job.disk.relieve()
-    assert eventually(job.is_ready), job.probe("readyz")
-    until(lambda: rows(job.disk.path, "connections").keys() >= kept, why="it continues with what is there")
-    missing = written - rows(job.disk.path, "connections").keys()
-    assert len(missing) >= 50
-    assert job.lost() == {"history_connections": len(missing)}
-    skipped = f"Query history_connections skipped {len(missing)} records of {CONNECTIONS}"
-    until(lambda: any(skipped in message for _, message in told_findings(job.servers, "OP006")), why=skipped)
-    ((state, _),) = told_findings(job.servers, "OP006")
-    assert state == "open"
-    job.processes.check()
-
-
-def test_f47_gauges_continue_without_records_that_are_gone(job: JobOnASmallDisk) -> None:
-    """Spark stands still while heartbeats come and go; the next one has all counts again."""
-    with steady_load(job.servers) as seen:
-        seen.writes()
-    until(lambda: job.read_newest("live"))
-    lost = job.lost().get("live", 0)
-    jvm = java_below(job.processes.pid("stream"))
-    os.kill(jvm, signal.SIGSTOP)
-    try:
-        with steady_load(job.servers) as unseen:
-            unseen.writes()
-        retain(job.servers, 1)
-        until(lambda: not read_all(job.servers, CONNECTIONS))
-        retain(job.servers, BY_NAME[CONNECTIONS].required_retention_ms)
-    finally:
-        os.kill(jvm, signal.SIGCONT)
-    with steady_load(job.servers) as load:
-        load.writes()
-        assert eventually(lambda: job.lost().get("live", 0) > lost), job.lost()
-        load.writes()
-    assert eventually(job.is_ready), job.probe("readyz")
-    lost += unseen.acknowledged
-    assert job.lost()["live"] == lost
-    skipped = f"Query live skipped {lost:.0f} records"
-    until(lambda: any(skipped in message for _, message in told_findings(job.servers, "OP006")), why=skipped)
-
-    def shown() -> dict[str, int]:
-        values = {each.key: each.value for each in read_all(job.servers, GAUGES)}
-        samples = [json.loads(value) for value in values.values() if value is not None]
-        return {each["gateway"]: each["connections"] for each in samples if "software_name" in each}
-
-    until(lambda: shown().get(load.gateway), load.acknowledged)
     job.processes.check()
