@@ -232,7 +232,7 @@ class PushedClients:
             if start.client != client:
                 starts.append(start)
             elif other := next(alike, None):
-                starts.append(replace(other, appended_ms=start.appended_ms, ordered_ms=start.ordered_ms))
+                starts.append(other._replace(appended_ms=start.appended_ms, ordered_ms=start.ordered_ms))
         known.starts = starts
 
     def is_live(self, client: str) -> bool:

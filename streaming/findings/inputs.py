@@ -70,8 +70,7 @@ class LogPosition(NamedTuple):
 NEVER = LogPosition.at(0)
 
 
-@dataclass(frozen=True, slots=True)
-class JudgedPush:
+class JudgedPush(NamedTuple):
     """One client's newest configuration.  What many have in common is shared (`clientscope.model.result.ResultReader`).
 
     Attributes:
