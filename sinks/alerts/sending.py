@@ -9,8 +9,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from fnmatch import fnmatchcase
 from functools import cache
 from ipaddress import ip_address, ip_network
@@ -178,28 +176,22 @@ def post(receiver: HttpReceiver, url: str, body: bytes, headers: Mapping[str, st
         try:
             with urllib3.PoolManager(ca_certs=str(receiver.ca) if receiver.ca else None, retries=False, timeout=timeout) as pool:
                 answer = pool.request("POST", url, body=body, headers=sent, redirect=False, preload_content=False)
-                status, retry_after = answer.status, answer.headers.get("Retry-After")
+                status, retry_after = answer.status, answer.headers.get("Retry-After", "0")
                 answer.close()
         except (HTTPError, OSError, ValueError) as error:
             return SendResult(f"refused: {refused()}" if refused() else _reason(error))
     if 200 <= status < 300:
         return OK
     reason = f"HTTP {status}" + (": redirects are not followed, set the address itself" if 300 <= status < 400 else "")
-    return SendResult(reason, status in _REFUSED_FOR_GOOD, _seconds(retry_after, datetime.now(UTC)) if status in (429, 503) else 0.0)
+    return SendResult(reason, status in _REFUSED_FOR_GOOD, _seconds(retry_after) if status in (429, 503) else 0.0)
 
 
-def _seconds(text: str | None, now: datetime) -> float:
-    """A Retry-After (RFC 9110), seconds or a date, at most an hour; 0 where it is neither."""
-    text = (text or "").strip()
-    if text.isascii() and text.isdigit():
-        seconds = float(text[:9])
-    else:
-        try:
-            until = parsedate_to_datetime(text)
-        except ValueError:
-            return 0.0
-        seconds = (until.replace(tzinfo=until.tzinfo or UTC) - now).total_seconds()
-    return min(max(0.0, seconds), 3_600.0)
+def _seconds(retry_after: str) -> float:
+    """What a Retry-After asks for (RFC 9110), at most an hour; 0 where it is neither seconds nor a date."""
+    try:
+        return float(urllib3.Retry(retry_after_max=3_600).parse_retry_after(retry_after))
+    except (HTTPError, ValueError, OverflowError):
+        return 0.0
 
 
 def _reason(error: BaseException) -> str:
