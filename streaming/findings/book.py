@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import heapq
 import logging
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from itertools import chain
 from typing import cast
 
+from clientscope.bounded import Present
 from clientscope.errors import RecordError
 from clientscope.fair_share import HeldEntry, beyond
 from clientscope.findings.conditions import Condition
@@ -45,7 +45,7 @@ class Room:
     """Counts findings by tenant; those on clientscope's own operation count for no tenant."""
 
     def __init__(self) -> None:
-        self._of_tenant: Counter[Tenant] = Counter()
+        self._of_tenant = Present[Tenant]()
         self._total = self._leaks = 0
 
     def take(self, entry: FindingEntry) -> None:
@@ -58,14 +58,14 @@ class Room:
     def release(self, entry: FindingEntry) -> None:
         """It is no more."""
         if entry.kind != "operation":
-            self._less(entry.tenant)
+            self._of_tenant.leave(entry.tenant)
             self._total -= 1
             self._leaks -= entry.is_leak
 
     def share(self, entry: FindingEntry, tenant: Tenant) -> None:
         """Notes that another tenant has it too: it counts for the tenant with fewer findings."""
         if entry.tenant != tenant and self._of_tenant[tenant] < self._of_tenant[entry.tenant]:
-            self._less(entry.tenant)
+            self._of_tenant.leave(entry.tenant)
             self._of_tenant[tenant] += 1
             entry.tenant = tenant
 
@@ -75,11 +75,6 @@ class Room:
         if not for_leak and self._total - self._leaks >= others:
             return _excess([entry for entry in entries if not entry.is_leak], others)
         return _excess(entries, MOST_FINDINGS) if self._total >= MOST_FINDINGS else []
-
-    def _less(self, tenant: Tenant) -> None:
-        self._of_tenant[tenant] -= 1
-        if self._of_tenant[tenant] <= 0:
-            del self._of_tenant[tenant]
 
 
 def _excess(entries: Iterable[FindingEntry], room: int) -> list[HeldEntry]:

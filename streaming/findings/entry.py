@@ -25,6 +25,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import NamedTuple, cast
 
+from clientscope.bounded import Present
 from clientscope.fair_share import HeldEntry, beyond
 from clientscope.findings import wording
 from clientscope.findings.fingerprints import application_key
@@ -414,7 +415,7 @@ class FindingEntry:
     settings: tuple[Setting, ...] = ()
     application: str | None = None
     places: dict[Place, Where] = field(default_factory=dict)
-    severities: Counter[int] = field(default_factory=Counter)
+    severities: Present[int] = field(default_factory=Present)
     live: list[JudgedPush] = field(default_factory=list)
     gone: list[JudgedPush] = field(default_factory=list)
     first_seen_ms: int = 0
@@ -465,7 +466,7 @@ class FindingEntry:
         severity = where.clients.pop(push.client, None) if where is not None else None
         if where is None or severity is None:  # the place had to make room
             return False
-        self._less(severity)
+        self.severities.leave(severity)
         if ordered.discard(self.live, push):
             where.count(push, -1)
         else:
@@ -491,14 +492,9 @@ class FindingEntry:
 
     def _lose(self, where: Where) -> None:
         for severity in where.clients.values():
-            self._less(severity)
+            self.severities.leave(severity)
         self.live[:] = [push for push in self.live if push.client not in where.clients]
         self.gone[:] = [push for push in self.gone if push.client not in where.clients]
-
-    def _less(self, severity: int) -> None:
-        self.severities[severity] -= 1
-        if not self.severities[severity]:
-            del self.severities[severity]
 
     @property
     def matters(self) -> int:

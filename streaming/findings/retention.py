@@ -11,11 +11,12 @@ Both Kafka's clock and the job's have to say that the time is over, so neither a
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from clientscope.bounded import Present
 from clientscope.fair_share import HeldEntry, beyond
 from clientscope.model.client_key import Tenant, instance_of
 from clientscope.model.input import InputRecord
@@ -91,7 +92,7 @@ class Kept:
     def __init__(self, seen: LastSeen = LastSeen(), keep_days: float = KEEP_DAYS) -> None:
         self.full = Overflow(RECORDS)
         self._records: dict[str, Record] = {}
-        self._of_tenant: Counter[Tenant] = Counter()
+        self._of_tenant = Present[Tenant]()
         self._before = seen
         self._keep_ms = int(keep_days * DAY_MS)
         self._round_ms = min(_ROUND_MS, self._keep_ms // 4)
@@ -109,7 +110,7 @@ class Kept:
             seen_ms = max(push.appended_ms, self._before.times.get(push.client, 0), self._before.floor_ms)
             self._records[push.client] = Record(push.tenant, push.application, seen_ms, push.appended_ms)
         else:
-            self._less(known.tenant)
+            self._of_tenant.leave(known.tenant)
             seen_ms, pushed_ms = max(push.appended_ms, known.seen_ms), max(push.appended_ms, known.pushed_ms)
             self._records[push.client] = Record(push.tenant, push.application, seen_ms, pushed_ms)
         self._of_tenant[push.tenant] += 1
@@ -124,7 +125,7 @@ class Kept:
         """The topic has a tombstone under this key."""
         known = self._records.pop(key, None)
         if known is not None:
-            self._less(known.tenant)
+            self._of_tenant.leave(known.tenant)
 
     def due(self, now_ms: int, is_live: Callable[[str], bool]) -> list[str]:
         """Keys whose records are to be ended now, at most `AT_ONCE`; `ended` says that they are.
@@ -192,8 +193,3 @@ class Kept:
     def _is_over(self, key: str, at_ms: int) -> bool:
         keep_ms = self._keep_ms if instance_of(key) is not None else min(self._keep_ms, KEEP_CONNECTION_MS)
         return at_ms - self._records[key].seen_ms > keep_ms
-
-    def _less(self, tenant: Tenant) -> None:
-        self._of_tenant[tenant] -= 1
-        if not self._of_tenant[tenant]:
-            del self._of_tenant[tenant]
