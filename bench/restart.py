@@ -21,7 +21,7 @@ import confluent_kafka
 from rich.console import Console
 from rich.table import Table
 
-from bench.gateway.proc import command, cpu_seconds, pss_of, tree
+from bench.gateway.proc import asked, cpu_seconds, pss_of
 from bench.records import connection, push, setting
 from bench.stream.running import Running
 from clientscope.model.client_key import client_key
@@ -139,9 +139,9 @@ def _worked_off(installation: Running) -> None:
 
 def _memory(pid: int) -> dict[str, float]:
     """MB of the driver's Python process, of its JVM, and of all of the job's processes."""
-    sizes = {each: pss_of(each) / 1e6 for each in tree(pid)}
-    java = sum(size for each, size in sizes.items() if command(each).startswith("java"))
-    return {"driver, Python": sizes[pid], "driver, JVM": java, "all processes": sum(sizes.values())}
+    found = asked(pid, lambda each: (each.name(), pss_of(each) / 1e6))
+    java = sum(size for name, size in found.values() if name == "java")
+    return {"driver, Python": found[pid][1], "driver, JVM": java, "all processes": sum(size for _, size in found.values())}
 
 
 def _new(installation: Running, records: FleetRecords, client: int, name: str, settings: dict[str, str]) -> int:

@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import confluent_kafka
+import psutil
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample
 
-from bench.gateway.proc import cpu_by_command, open_files, pss_bytes, tree
+from bench.gateway.proc import asked, cpu_by_command, pss_bytes
 from bench.installation import PUSHING, Installation
 from clientscope.errors import EnvironmentProblem
 from clientscope.local.process import free_port
@@ -137,7 +138,7 @@ class Running(Installation):
 
     def footprint(self) -> dict[str, float]:
         """What the job holds: memory, files that are open, and files of its checkpoints."""
-        pids = tree(self.processes.pid("stream"))
+        pid = self.processes.pid("stream")
         heap, other = (
             next(s.value for s in self.metrics() if s.name == f"{_METRICS}jvm_memory_bytes" and s.labels["area"] == area)
             for area in ("heap", "nonheap")
@@ -147,7 +148,7 @@ class Running(Installation):
             "heap in use, MB": heap / 1e6,
             "other memory of the JVM's, MB": other / 1e6,
             "series and gateways": state,
-            "all processes, MB (PSS)": pss_bytes(pids[0]) / 1e6,
-            "open files": sum(map(open_files, pids)),
+            "all processes, MB (PSS)": pss_bytes(pid) / 1e6,
+            "open files": sum(asked(pid, psutil.Process.num_fds).values()),
             "files of checkpoints": sum(path.is_file() for path in (self._folder / "checkpoints").rglob("*")),
         }

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import psutil
 from confluent_kafka import Consumer, KafkaError, Producer
 from conftest import RunningGateway, running_brokers, running_gateway
 from observe import children
@@ -228,36 +229,14 @@ class Peers:
 
     def look(self) -> None:
         """Looks once: `meanwhile`, and at a moment at which there certainly is a connection."""
-        connected = _connected({*self._cluster.ports.values(), *self._in_front.ports})
-        if connected:
-            inodes = {inode for pid in self._pids() for inode in _inodes(pid)}
-            self.seen |= {port for inode, port in connected if inode in inodes}
+        ports = {*self._cluster.ports.values(), *self._in_front.ports}
+        for pid in self._pids():
+            with suppress(psutil.NoSuchProcess):
+                peers = [each.raddr for each in psutil.Process(pid).net_connections("tcp")]
+                self.seen |= ports & {each.port for each in peers if each}
 
 
 def client_pids(cluster: FixedCluster, gateway: RunningGateway) -> set[int]:
     """This process and its children, brokers and gateway apart."""
     others = {broker.pid for broker in cluster.brokers.values()} | {gateway.pid, *children(gateway.pid)}
     return {os.getpid(), *children(os.getpid())} - others
-
-
-def _connected(ports: set[int]) -> set[tuple[str, int]]:
-    """Inode and peer's port of each socket that is connected, or connecting, to one of these ports."""
-    found = set()
-    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
-        for line in Path(table).read_text().splitlines()[1:]:
-            words = line.split()
-            port = int(words[2].rpartition(":")[2], 16)
-            if port in ports:
-                found.add((words[9], port))
-    return found
-
-
-def _inodes(pid: int) -> set[str]:
-    found = set()
-    with suppress(OSError):
-        for entry in Path(f"/proc/{pid}/fd").iterdir():
-            with suppress(OSError):
-                target = str(entry.readlink())
-                if target.startswith("socket:["):
-                    found.add(target[8:-1])
-    return found

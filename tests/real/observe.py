@@ -17,6 +17,7 @@ from uuid import UUID
 
 import confluent_kafka
 import kafka
+import psutil
 from http_attacks import get
 from kafka.admin import ConfigResource, ConfigResourceType
 from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
@@ -31,6 +32,7 @@ from clientscope.model.push import Push
 from clientscope.model.topics import CONFIGS, CONNECTIONS, FINDINGS, STATUS, TELEMETRY
 
 Record = TypeVar("Record", Push, ClientConnectionRecord)
+Answer = TypeVar("Answer")
 
 
 class OwnMetrics(NamedTuple):
@@ -259,13 +261,15 @@ def answers(port: int) -> bool:
 
 
 def children(pid: int) -> list[int]:
-    """Child processes and theirs; what ends meanwhile may be missing."""
-    found: list[int] = []
-    with suppress(OSError):
-        for task in Path(f"/proc/{pid}/task").iterdir():
-            with suppress(OSError):  # a JVM's threads come and go
-                found += [int(word) for word in (task / "children").read_text().split()]
-    return [*found, *(below for child in found for below in children(child))]
+    """Child processes and theirs; none of one that has ended."""
+    return _answer(pid, lambda process: [child.pid for child in process.children(recursive=True)], [])
+
+
+def _answer(pid: int, ask: Callable[[psutil.Process], Answer], gone: Answer) -> Answer:
+    try:
+        return ask(psutil.Process(pid))
+    except psutil.NoSuchProcess:  # nor of a zombie
+        return gone
 
 
 def workers(pid: int) -> set[int]:
@@ -275,18 +279,12 @@ def workers(pid: int) -> set[int]:
 
 def process_name(pid: int) -> str:
     """What ``ps`` calls a process; empty for one that has ended."""
-    try:
-        return Path(f"/proc/{pid}/comm").read_text().strip()
-    except OSError:
-        return ""
+    return _answer(pid, psutil.Process.name, "")
 
 
-def command_line(pid: int) -> bytes:
-    """What a process was started with, a zero byte after each argument; empty for one that has ended."""
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes()
-    except OSError:
-        return b""
+def command_line(pid: int) -> list[str]:
+    """What a process was started with; empty for one that has ended."""
+    return _answer(pid, psutil.Process.cmdline, [])
 
 
 def is_gone(pid: int) -> bool:
@@ -296,14 +294,7 @@ def is_gone(pid: int) -> bool:
 
 def java_below(pid: int) -> int:
     """The JVM that a process has started: the first, since what that forks is called the same until it runs something else."""
-    return next(child for child in children(pid) if command_line(child).split(b"\0")[0].endswith(b"java"))
-
-
-def parent(pid: int) -> int:
-    try:
-        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
-    except OSError:
-        return 0
+    return next(child for child in children(pid) if process_name(child) == "java")
 
 
 class WorkerMemory:
@@ -315,13 +306,14 @@ class WorkerMemory:
 
     def __init__(self, gateway_pid: int) -> None:
         until(lambda: len(workers(gateway_pid)), 1, why="a worker has its name a moment after it is forked")
-        (self._pid,) = workers(gateway_pid)
+        (pid,) = workers(gateway_pid)
+        self._process = psutil.Process(pid)
         self.most = 0
         self.before = self.rss()
 
     def rss(self) -> int:
         """Resident bytes now."""
-        rss = int(Path(f"/proc/{self._pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+        rss: int = self._process.memory_info().rss
         self.most = max(self.most, rss)
         return rss
 

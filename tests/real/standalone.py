@@ -188,7 +188,7 @@ class Standalone:
     def executors(self) -> list[int]:
         """The processes of the executors' JVMs."""
         below = [pid for child in self._children for pid in children(child.pid)]
-        return [pid for pid in below if b"CoarseGrainedExecutorBackend" in command_line(pid)]
+        return [pid for pid in below if "CoarseGrainedExecutorBackend" in str(command_line(pid))]
 
     def pids(self) -> list[int]:
         """The job's spark-submit, and the workers."""
@@ -202,7 +202,7 @@ class Standalone:
         """SIGTERM to the job's Python process, which ends in its own order; returns spark-submit's exit status."""
         if self._driver.poll() is None:
             # The first is the program: what it forks has its arguments too, until it runs something else.
-            program = next(pid for pid in children(self._driver.pid) if b"submit.py" in command_line(pid))
+            program = next(pid for pid in children(self._driver.pid) if "submit.py" in str(command_line(pid)))
             with suppress(ProcessLookupError):
                 os.kill(program, signal.SIGTERM)
         try:

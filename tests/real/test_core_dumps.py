@@ -88,7 +88,7 @@ def test_the_job(broker: RunningBroker, tmp_path: Path) -> None:
     with running(tmp_path, *StreamJob(broker.internal, tmp_path).arguments()) as job:
         assert leaves_none(job.pid)
         jvm = java_below(job.pid)
-        assert b"-XX:-CreateCoredumpOnCrash" in command_line(jvm)
+        assert "-XX:-CreateCoredumpOnCrash" in command_line(jvm)
         os.kill(jvm, signal.SIGSEGV)
         until(lambda: is_gone(jvm))
         assert crashes_without_a_dump(job)

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from conftest import RunningGateway
 from golden import cases
-from observe import read_all
+from observe import children, read_all
 from packaging.requirements import Requirement
 from patience import until
 from places import ROOT
@@ -119,9 +119,8 @@ def test_gateway_takes_a_push_without_arrow(python: Path, broker: Any, gateway: 
     ended = run(python, "push", "--properties", str(settings), folder=tmp_path)
     assert (ended.returncode, ended.stderr) == (0, ""), ended.stderr
     until(lambda: any(b"core-app" in message.value for message in read_all(broker.internal, CONFIGS)))
-    group = [int(each.parent.name) for each in Path("/proc").glob("[0-9]*/stat") if f" {pid} " in each.read_text(errors="replace")]
-    for process in (pid, *group):
-        mapped = (Path("/proc") / str(process) / "maps").read_text()
+    for process in (pid, *children(pid)):
+        mapped = Path(f"/proc/{process}/maps").read_text()
         assert "pyarrow" not in mapped and "numpy" not in mapped
 
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import confluent_kafka
 import kafka
+import psutil
 import pytest
 from conftest import RunningGateway
 from every import every
@@ -233,7 +234,7 @@ class Rig:
     @property
     def descriptors(self) -> int:
         (worker,) = workers(self.gateway.pid)
-        return len(list(Path(f"/proc/{worker}/fd").iterdir()))
+        return psutil.Process(worker).num_fds()
 
     def reasons(self) -> Counter[str]:
         return Counter(record.reason for record in connection_records(self.internal, self.gateway.address, kind=Kind.CLOSED))

@@ -18,6 +18,7 @@ from typing import Any
 
 import aiokafka
 import kafka
+import psutil
 import pytest
 from conftest import RunningGateway
 from every import every
@@ -32,7 +33,6 @@ from observe import (
     count,
     is_closed,
     metrics,
-    parent,
     push_one,
     statuses,
     workers,
@@ -240,7 +240,7 @@ def test_a_gateway_that_can_make_no_more_workers_stops_and_says_so(broker: Any, 
     with broker.gateway(tmp_path, "--workers", "2") as gateway:
         until(lambda: len(workers(gateway.pid)), 2)
         first, second = workers(gateway.pid)
-        os.kill(parent(first), signal.SIGKILL)  # the template
+        psutil.Process(first).parent().kill()  # the template
         os.kill(first, signal.SIGKILL)
         until(lambda: "the gateway stops, to be started again" in (tmp_path / "gateway.log").read_text())
         until(lambda: not Path(f"/proc/{second}").exists())

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import confluent_kafka
+import psutil
 import pytest
 from certificates import Authority
 from conftest import running_processes
@@ -234,7 +235,7 @@ def test_everything_works_with_the_least_rights_and_no_password_is_anywhere(secu
         assert (seen["principal"], seen["security_protocol"], seen["software_name"]) == ("User:alice", "SASL_SSL", "kafka-python")
         shown = spark_pages(f"http://{spark_ui}")
         processes.check()
-        command_lines = "".join(command_line(child).decode() for name in STARTED for child in session(processes.pid(name)))
+        command_lines = "".join(word for name in STARTED for child in session(processes.pid(name)) for word in command_line(child))
     assert "org.apache.spark" in command_lines
     searched = {"pages": shown, "command lines": command_lines}
     for path in secured.home.rglob("*"):
@@ -247,7 +248,7 @@ def test_everything_works_with_the_least_rights_and_no_password_is_anywhere(secu
 def session(leader: int) -> list[int]:
     """A process of ours with all that it has started, the JVM among them."""
     found = []
-    for number in (int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit()):
+    for number in psutil.pids():
         with suppress(ProcessLookupError):
             if os.getsid(number) == leader:
                 found.append(number)

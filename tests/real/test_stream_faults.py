@@ -56,9 +56,8 @@ class Job(StreamJob):
         """Spark's Python workers: what its daemon has forked."""
         found = []
         for pid in children(self.processes.pid("stream")):
-            arguments = command_line(pid).split(b"\0")
             # The JVM has the name among its options, and so has the script that starts it.
-            found += children(pid) if arguments[1:3] == [b"-m", b"streaming.worker_daemon"] else []
+            found += children(pid) if command_line(pid)[1:3] == ["-m", "streaming.worker_daemon"] else []
         return found
 
     def await_append(self, seconds: float) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from dumpable import PLAINLY, allow_core_dumps, cores, leaves_none, may_be_dumped
+from observe import children
 from patience import eventually
 from programs import python
 
@@ -35,16 +36,12 @@ def started(*command: str, cwd: Path) -> subprocess.Popen[bytes]:
     )
 
 
-def child(pid: int) -> int:
-    return int(Path(f"/proc/{pid}/task/{pid}/children").read_text().split()[0])
-
-
 def test_what_forbids_it_and_what_it_forks_leaves_none(tmp_path: Path) -> None:
     forbidding = FORKING.format(forbid="from clientscope import core_dumps; core_dumps.forbid()")
     with started("-c", forbidding, cwd=tmp_path) as one:
         assert one.stdout is not None and one.stdout.readline() == b"ready\n"
-        assert leaves_none(one.pid) and leaves_none(child(one.pid))
-        os.kill(child(one.pid), signal.SIGKILL)
+        assert leaves_none(one.pid) and leaves_none(children(one.pid)[0])
+        os.kill(children(one.pid)[0], signal.SIGKILL)
         one.send_signal(signal.SIGSEGV)
         assert not os.WCOREDUMP(os.waitpid(one.pid, 0)[1])
     assert not cores(tmp_path)
@@ -54,8 +51,8 @@ def test_and_others_do(tmp_path: Path) -> None:
     """Or these tests would say nothing."""
     with started("-c", FORKING.format(forbid=""), cwd=tmp_path) as one:
         assert one.stdout is not None and one.stdout.readline() == b"ready\n"
-        assert may_be_dumped(one.pid) and may_be_dumped(child(one.pid))
-        os.kill(child(one.pid), signal.SIGKILL)
+        assert may_be_dumped(one.pid) and may_be_dumped(children(one.pid)[0])
+        os.kill(children(one.pid)[0], signal.SIGKILL)
         one.kill()
 
 

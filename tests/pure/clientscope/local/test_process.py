@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from observe import is_gone
 from patience import until
 from programs import python
 
@@ -139,19 +140,12 @@ os.kill(os.getpid(), signal.SIGKILL)
 @pytest.mark.skipif(sys.platform != "linux", reason="the kernel ends it")
 def test_a_child_ends_with_a_parent_that_is_killed() -> None:
     done = python("-c", KILLED_PARENT, status=-signal.SIGKILL)
-    until(lambda: not is_running(int(done.stdout)))
+    until(lambda: is_gone(int(done.stdout)))
 
 
 def test_a_child_whose_parent_is_gone_before_it_could_ask_does_not_start() -> None:
     """Its parent is another process by then."""
     assert python("-IS", "-c", process._END_WITH_PARENT, str(2**22), "echo", "started", status=1).stdout == ""
-
-
-def is_running(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
 
 
 def test_what_cannot_be_started_is_an_error_of_the_system(tmp_path: Path) -> None:
