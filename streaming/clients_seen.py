@@ -33,10 +33,10 @@ class Noted(NamedTuple):
 
 def noted(state: JobState, now_ms: int) -> Noted:
     """What the topic says."""
-    if not state.seen:
+    if not (shards := state.all(ClientsSeen)):
         return Noted(LastSeen(floor_ms=now_ms), now_ms)
-    times = {client: seen_ms for shard in state.seen.values() for client, seen_ms in shard.times.items()}
-    written_ms = min(now_ms, *(shard.written_ms for shard in state.seen.values()))
+    times = {client: seen_ms for shard in shards for client, seen_ms in shard.times.items()}
+    written_ms = min(now_ms, *(shard.written_ms for shard in shards))
     readable_ms = now_ms - _CONNECTIONS_DAYS * DAY_MS
     return Noted(LastSeen(times, readable_ms if written_ms < readable_ms else 0), max(written_ms, readable_ms))
 

@@ -79,7 +79,7 @@ class FatalRecords:
             PySparkException, Py4JJavaError, KafkaError, TimeoutError: it could not be found out.
         """
         with self._lock:
-            known = list(self._checkpoints.topic.read().skipped.values())
+            known = self._checkpoints.topic.read().all(SkippedRecord)
             found_ms = now_ms()
             recent = sum(place.found_ms > found_ms - _HOUR_MS for place in known)
             found: dict[SkippedRecord, bytes] = {}

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from types import MappingProxyType
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, TypeVar
 
 from kafka import TopicPartition
 from pydantic import Field
@@ -196,16 +196,14 @@ _KINDS: Mapping[str, type[JobRecord]] = {
 }
 
 
+_Kind = TypeVar("_Kind", bound=JobRecord)
+
+
 @dataclass
 class JobState:
-    """The newest of all records."""
+    """The newest of all records, by key."""
 
-    owner: JobOwner | None = None
-    verdicts: VerdictsBegin | None = None
-    starts: dict[str, QueryStart] = field(default_factory=dict)
-    progress: dict[str, QueryProgress] = field(default_factory=dict)
-    skipped: dict[str, SkippedRecord] = field(default_factory=dict)
-    seen: dict[int, ClientsSeen] = field(default_factory=dict)
+    records: dict[str, JobRecord] = field(default_factory=dict)
 
     def take(self, news: Mapping[str, bytes | None]) -> None:
         """Takes in what was read; what is no record of a known kind is logged and left out."""
@@ -215,21 +213,34 @@ class JobState:
             except (RecordError, ValueError, LookupError, TypeError, RecursionError) as error:
                 log.warning("a record of clientscope.job with the key %.80s can't be read (%s), and is left out", key, error)
                 continue
-            match record:
-                case None:
-                    self.skipped.pop(key, None)
-                case JobOwner():
-                    self.owner = record
-                case QueryStart():
-                    self.starts[record.query] = record
-                case QueryProgress():
-                    self.progress[record.query] = record
-                case VerdictsBegin():
-                    self.verdicts = record
-                case SkippedRecord():
-                    self.skipped[key] = record
-                case ClientsSeen():
-                    self.seen[record.shard] = record
+            if record is None:
+                self.records.pop(key, None)
+            else:
+                self.records[key] = record
+
+    def all(self, kind: type[_Kind]) -> list[_Kind]:
+        """Those of one kind."""
+        return [each for each in self.records.values() if isinstance(each, kind)]
+
+    @property
+    def owner(self) -> JobOwner | None:
+        """The job that runs, or ran last; None where none ever did."""
+        return next(iter(self.all(JobOwner)), None)
+
+    @property
+    def verdicts(self) -> VerdictsBegin | None:
+        """From where on verdicts count; None where nobody has judged."""
+        return next(iter(self.all(VerdictsBegin)), None)
+
+    @property
+    def starts(self) -> dict[str, QueryStart]:
+        """By query."""
+        return {each.query: each for each in self.all(QueryStart)}
+
+    @property
+    def progress(self) -> dict[str, QueryProgress]:
+        """By query."""
+        return {each.query: each for each in self.all(QueryProgress)}
 
     def position(self, query: str) -> Offsets:
         """Up to where a query has read since its start, as far as was written; where it began if nothing was."""
@@ -242,7 +253,7 @@ class JobState:
 
     def lost(self) -> dict[tuple[str, str, int], int]:
         """Records that queries went on without, by query, topic and partition."""
-        return {(start.query, *place): count for start in self.starts.values() for place, count in by_partition(start.lost).items()}
+        return {(start.query, *place): count for start in self.all(QueryStart) for place, count in by_partition(start.lost).items()}
 
 
 _LOOK_S = 1.0

@@ -159,11 +159,8 @@ class JobTopic(Background):
             KafkaError, TimeoutError, Replaced: as `write`.
         """
         with self._lock:
-            known = self._state
-            kept = (*known.starts.values(), *known.progress.values(), *known.skipped.values(), *known.seen.values())
-            kept += (known.verdicts,) if known.verdicts else ()
             log.error("%s was deleted and made again: what this job knows is written to it", JOB)
-            self.write(self._owner, *kept)
+            self.write(*self._state.records.values(), self._owner)
 
     def note(self, progress: QueryProgress) -> None:
         """Has a query's progress written within a few seconds; returns at once."""

@@ -47,7 +47,7 @@ class JobContext:
 
     def skipped(self) -> list[SkippedRecord]:
         """Records that no query reads."""
-        return list(self.checkpoints.topic.read().skipped.values())
+        return self.checkpoints.topic.read().all(SkippedRecord)
 
 
 @dataclass(frozen=True, slots=True)
