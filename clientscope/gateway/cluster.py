@@ -29,7 +29,6 @@ from clientscope.gateway.common import Common
 from clientscope.gateway.gateway import Gateway
 from clientscope.gateway.place import GatewayPlace, next_epoch
 from clientscope.gateway.reconfiguring import changes
-from clientscope.gateway.template import Template
 from clientscope.gateway.worker.messages import BrokerFound, OpenPorts
 from clientscope.gateway.worker.pool import listen
 from clientscope.kafka.access import KafkaAccess
@@ -108,18 +107,16 @@ class ClusterGateway:
         self._changing = asyncio.Lock()
         self._look_now = asyncio.Event()
         self._tasks = Tasks()
-        self._template: Template
         self._listed = KnownBrokers(settings, _NO_BROKER)
         self._started = self._draining = False
 
-    async def start(self, template: Template) -> None:
+    async def start(self) -> None:
         """Opens the port of each broker, and then the one for bootstrap.
 
         Raises:
             EnvironmentProblem: no broker answers, or a port is taken.
             SettingsError: no broker's id has a port.
         """
-        self._template = template
         for listener in listen(self._settings.listen, 1):  # another gateway may have it
             listener.close()
         await self._take(await asyncio.to_thread(self._look))
@@ -255,7 +252,7 @@ class ClusterGateway:
         gateway = Gateway(settings, place, self._common, OpenPorts(self._ports, {}), self._found)
         bootstrap = listen(self._settings.listen, settings.workers, shared=True)
         try:
-            await gateway.start(self._template, bootstrap)
+            await gateway.start(bootstrap)
         except EnvironmentProblem:
             for listener in bootstrap:
                 listener.close()

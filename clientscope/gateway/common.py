@@ -37,12 +37,14 @@ class Common:
     """Parts that outlive each gateway.
 
     Attributes:
+        template: what workers and the policy's processes are forked from.
         names: judges what clients call themselves; the digest key in it is replaced.
         policy: None if PushConfig isn't advertised; then no push comes.
         telemetry: publishes clients' own metrics; None where none are recorded.
         request_log: None where none is asked for.
     """
 
+    template: Template
     names: ClientNames
     metrics: GatewayMetrics
     publisher: Publisher
@@ -67,7 +69,7 @@ class Common:
             place: that of any of the gateways.
             instances: the number of different clients with an instance id that are connected.
         """
-        common = cls(ClientNames.of(settings.digest_key_file), metrics, publisher, PushQuota(rates(settings)))
+        common = cls(template, ClientNames.of(settings.digest_key_file), metrics, publisher, PushQuota(rates(settings)))
         if settings.client_config_policy_class_name:
             shown, publish = PolicyMetrics(metrics.registry, instances), partial(publisher.publish, at_once=True)
             common.policy = PolicyRunner(PolicyPlan.of(settings), template, publish, metrics.count, shown)

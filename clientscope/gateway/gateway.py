@@ -28,7 +28,6 @@ from clientscope.gateway.quota import PushQuota, rates
 from clientscope.gateway.reconfiguring import changes
 from clientscope.gateway.registry import ConnectionRegistry
 from clientscope.gateway.telemetry import TelemetryRecords
-from clientscope.gateway.template import Template
 from clientscope.gateway.upstream_cluster import other_cluster
 from clientscope.gateway.worker.messages import (
     BrokerFound,
@@ -47,6 +46,7 @@ from clientscope.gateway.worker.pool import Workers, listen
 from clientscope.model.codec import encode_whole
 from clientscope.model.status import BrokerStatus, ProcessStatus
 from clientscope.model.topics import CONFIGS, STATUS, TELEMETRY
+from clientscope.session.events import Ended, PushAnswered
 from clientscope.session.state import Identified, Identity, MetricsPushed, OtherCluster, Pushed, Requested, Shown
 from clientscope.wire.codes import PUSH_TELEMETRY
 
@@ -95,9 +95,9 @@ class Gateway:
         )
         self._telemetry = TelemetryRecords(self.registry, self._publish_telemetry, metrics.count)
         self._status = StatusPublisher(self, common.publisher)
-        self._workers: Workers | None = None
+        self._workers = Workers(common.template, self)
 
-    async def start(self, template: Template, *bootstrap: list[socket.socket]) -> None:
+    async def start(self, *bootstrap: list[socket.socket]) -> None:
         """Takes connections.
 
         Args:
@@ -108,8 +108,7 @@ class Gateway:
         """
         await asyncio.to_thread(self.brokers.look)
         sockets = [listen(self._settings.listen, self._settings.workers), *bootstrap]
-        self._workers = Workers(template, self._plan(), list(zip(*sockets, strict=True)), self)
-        await self._workers.start()
+        await self._workers.start(self._plan(), list(zip(*sockets, strict=True)))
         self._tasks.run(self._beat())
         self._tasks.run(self._watch_time())
         self._tasks.run(self.brokers.watch(self._replan))
@@ -120,8 +119,7 @@ class Gateway:
         return WorkerPlan(0, self._settings, self._place, self.brokers.on_the_wire, self._open_ports)
 
     def _replan(self) -> None:
-        if self._workers is not None:
-            self._workers.replan(self._plan())
+        self._workers.replan(self._plan())
 
     def open(self, open_ports: OpenPorts, upstream: str) -> None:
         """Brokers of the cluster have come or gone, or this one has moved; for connections that are opened from now on."""
@@ -132,7 +130,6 @@ class Gateway:
 
     def bypass(self, on: bool) -> None:
         """Makes it a plain relay, which reads nothing of what passes; or takes that back, for connections that are opened from now on."""
-        assert self._workers is not None
         if on != self.bypassed:
             log.warning("bypassed: every byte passes unread, and new clients have no name" if on else "new connections are read again")
             self.bypassed = on
@@ -153,19 +150,18 @@ class Gateway:
 
     def health(self) -> str:
         """What is wrong with this gateway, or nothing: its event loops turn. From any thread."""
-        stuck_s = max(time.monotonic() - self._alive_s, self._workers.silent_s() if self._workers else 0.0)
+        stuck_s = max(time.monotonic() - self._alive_s, self._workers.silent_s())
         return f"an event loop has stood still for {stuck_s:.0f} s" if stuck_s > _STUCK_S else ""
 
     def readiness(self) -> str:
         """Why no further client should be sent here, or nothing. From any thread."""
         if self._draining:
             return "draining"
-        failure = self._workers.upstream_failure() if self._workers else ""
+        failure = self._workers.upstream_failure()
         return self.health() or (f"the broker took no connection: {failure}" if failure else "")
 
     async def drain(self, stopping_again: asyncio.Event) -> None:
         """Lets each client have the answers that are under way, and then go; `drain_timeout_ms` at most."""
-        assert self._workers is not None
         self._draining = True
         enough = [asyncio.ensure_future(work) for work in (self._workers.drain(), stopping_again.wait())]
         await asyncio.wait(enough, timeout=self._settings.drain_timeout_ms / 1000, return_when=asyncio.FIRST_COMPLETED)
@@ -187,8 +183,7 @@ class Gateway:
             interval_s = self._settings.heartbeat_interval_ms / 1000
             answered_s = min(_ANSWERED_S, interval_s / 2)
             await asyncio.sleep(interval_s - answered_s)
-            if self._workers is not None:
-                self._workers.measure()
+            self._workers.measure()
             await asyncio.sleep(answered_s)
 
     # What workers report.
@@ -243,13 +238,16 @@ class Gateway:
         self._metrics.count("connections_opened", self._place.listener_name)
         self._records.publish(self.registry.opened(connection_id, address, now_ms, identity))
         self._observed.identified(connection_id, time.monotonic())
-        assert self._workers is not None
         # Each worker holds the limits for itself; here they are held for all together.
         most, settings = self._settings.max_connections_per_ip, self._settings
         if len(self.registry.connections) > settings.max_connections:
-            self._workers.refuse(connection_id, "max_connections")
+            self._refuse(connection_id, "max_connections")
         elif most and self.registry.open_from(address) > most:
-            self._workers.refuse(connection_id, "max_connections_per_ip")
+            self._refuse(connection_id, "max_connections_per_ip")
+
+    def _refuse(self, connection_id: int, reason: str) -> None:
+        self._metrics.count("connections_refused", reason)
+        self._workers.tell(connection_id, Ended(reason))
 
     def _identified(self, connection_id: int, identity: Identity, now_ms: int) -> None:
         self._records.publish(self.registry.identified(connection_id, identity, now_ms))
@@ -284,8 +282,8 @@ class Gateway:
 
     async def _judge(self, connection_id: int, push: Pushed) -> None:
         context = self.registry.context(connection_id, push.correlation_id)
-        if (answer := await self._common.judge(push, context)) is not None and self._workers is not None:
-            self._workers.answer(connection_id, push.token, answer)
+        if (answer := await self._common.judge(push, context)) is not None:
+            self._workers.tell(connection_id, PushAnswered(push.token, answer))
 
     def _publish_telemetry(self, key: str, value: bytes) -> bool:
         publisher = self._common.telemetry
@@ -324,8 +322,7 @@ class Gateway:
         """Ends every connection."""
         self._status.stopped()
         self._tasks.cancel()
-        if self._workers is not None:
-            await self._workers.end()
+        await self._workers.end()
         self._hide_connections()
 
 

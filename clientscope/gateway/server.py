@@ -114,7 +114,7 @@ async def _serve(settings: GatewaySettings, place: GatewayPlace, template: Templ
         loop.add_signal_handler(number, gateway.bypass, on)
     if common.policy is not None:
         await common.policy.start()
-    await gateway.start(template)
+    await gateway.start()
     for warning in place.warnings:
         log.warning("listener %s: %s", place.listener_name, warning)
     print(f"clientscope gateway: ready at {settings.listen}, in front of {gateway.upstream}", flush=True)

@@ -12,8 +12,9 @@ from typing import NamedTuple
 from clientscope.config import GatewaySettings
 from clientscope.gateway.place import GatewayPlace
 from clientscope.model.connection import Passed
+from clientscope.session.events import Ended, PushAnswered
 from clientscope.session.ports import BrokerPorts
-from clientscope.session.state import Identified, Identity, MetricsPushed, OtherCluster, PushAnswer, Pushed, Requested, RequestFields, Shown
+from clientscope.session.state import Identified, Identity, MetricsPushed, OtherCluster, Pushed, Requested, RequestFields, Shown
 from clientscope.wire.describe_cluster import BrokerSoftware
 
 BACKLOG = 4096
@@ -74,20 +75,15 @@ class Shutdown:
 
 
 @dataclass(frozen=True, slots=True)
-class Refuse:
-    """To a worker: all workers together have one connection too many, this one."""
+class Happens:
+    """To a worker: what happens to one of its connections, which may be gone.
+
+    Attributes:
+        event: the answer to a push; or the end of a connection that is one too many for all workers together.
+    """
 
     connection_id: int
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """To a worker: the answer to a push."""
-
-    connection_id: int
-    token: int
-    answer: PushAnswer
+    event: PushAnswered | Ended
 
 
 @dataclass(frozen=True, slots=True)

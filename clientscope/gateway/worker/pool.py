@@ -9,14 +9,14 @@ import socket
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from clientscope.config_types import split_address
 from clientscope.errors import EnvironmentProblem
 from clientscope.gateway.channel import Channel, Tasks
 from clientscope.gateway.template import Template
-from clientscope.gateway.worker.messages import BACKLOG, Answer, Bypass, Drain, Measure, Refuse, Report, Shutdown, WorkerPlan
-from clientscope.session.state import PushAnswer
+from clientscope.gateway.worker.messages import BACKLOG, Bypass, Drain, Happens, Measure, Report, Shutdown, WorkerPlan
+from clientscope.session.events import Ended, PushAnswered
 
 if TYPE_CHECKING:
     from clientscope.gateway.gateway import Gateway
@@ -66,15 +66,13 @@ def listen(address: str, count: int, shared: bool = False) -> list[socket.socket
 class Workers:
     """All workers of a gateway; belongs to one event loop.
 
-    Args:
-        plan: a worker's, but for its ``first_id``.
-        listeners: those of each worker.
+    There are none before `start`.
     """
 
-    def __init__(self, template: Template, plan: WorkerPlan, listeners: Sequence[Sequence[socket.socket]], owner: Gateway) -> None:
+    def __init__(self, template: Template, owner: Gateway) -> None:
         self._template = template
-        self._plan = plan
-        self._listeners = listeners
+        self._plan: WorkerPlan
+        self._listeners: Sequence[Sequence[socket.socket]] = ()
         self._owner = owner
         self._channels: dict[int, Channel] = {}  # by the worker's number
         self._heard_s: dict[int, float] = {}
@@ -87,18 +85,21 @@ class Workers:
         self._upstream_failures: dict[int, str] = {}
         self._tasks = Tasks()
 
-    async def start(self) -> None:
-        """Starts them."""
-        for listeners in self._listeners:
+    async def start(self, plan: WorkerPlan, of_each: Sequence[Sequence[socket.socket]]) -> None:
+        """Starts them.
+
+        Args:
+            plan: a worker's, but for its ``first_id``.
+            of_each: the listeners of each worker.
+        """
+        self._plan, self._listeners = plan, of_each
+        for listeners in of_each:
             await self._start(listeners)
 
-    def answer(self, connection_id: int, token: int, answer: PushAnswer) -> None:
-        """Hands back the answer to a push."""
-        self._send(connection_id, Answer(connection_id, token, answer))
-
-    def refuse(self, connection_id: int, reason: str) -> None:
-        """Has a connection closed that is one too many."""
-        self._send(connection_id, Refuse(connection_id, reason))
+    def tell(self, connection_id: int, event: PushAnswered | Ended) -> None:
+        """Has something happen to a connection, if its worker is still there."""
+        if (channel := self._channels.get(connection_id // _IDS)) is not None:
+            channel.send(Happens(connection_id, event))
 
     def bypass(self, on: bool) -> None:
         """Has all of them read nothing of what passes, or read again what connects from now on."""
@@ -167,10 +168,6 @@ class Workers:
         channel.send(replace(self._plan, first_id=number * _IDS))
         if self._bypassed:
             channel.send(Bypass(True))
-
-    def _send(self, connection_id: int, message: Any) -> None:
-        if (channel := self._channels.get(connection_id // _IDS)) is not None:
-            channel.send(message)
 
     def _received(self, number: int, report: Report) -> None:
         self._heard_s[number] = time.monotonic()

@@ -24,17 +24,16 @@ from clientscope.gateway.channel import Channel, Tasks
 from clientscope.gateway.worker import memory
 from clientscope.gateway.worker.doors import Doors
 from clientscope.gateway.worker.messages import (
-    Answer,
     BrokerFound,
     Bypass,
     Closed,
     Drain,
     Event,
+    Happens,
     Logged,
     Measure,
     Measured,
     Opened,
-    Refuse,
     Report,
     Said,
     Shutdown,
@@ -210,13 +209,9 @@ class Worker:
         match message:
             case WorkerPlan():
                 self._take(message)
-            case Answer(connection_id, token, answer):
+            case Happens(connection_id, event):
                 if (relay := self._relays.get(connection_id)) is not None:
-                    relay.handle(PushAnswered(token, answer))
-            case Refuse(connection_id, reason):
-                if (relay := self._relays.get(connection_id)) is not None:
-                    self.reporter.count("connections_refused", reason)
-                    relay.handle(Ended(reason))
+                    relay.handle(event)
             case Measure():
                 self._measure()
             case Drain():
