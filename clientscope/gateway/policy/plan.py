@@ -16,7 +16,7 @@ DIGEST_KEY_FILE = "clientscope.digest.key.file"
 
 @dataclass(frozen=True)
 class PolicyPlan:
-    """Which policy, with what, within which limits; the first message to each of its processes.
+    """Which policy, with what, within which limits; the first message to each of its processes, and again with other settings.
 
     Attributes:
         class_name: its dotted name.
@@ -28,7 +28,7 @@ class PolicyPlan:
 
     class_name: str
     configs: Mapping[str, Any] = field(repr=False)
-    own: frozenset[str] | None = None
+    own: frozenset[str]
     deadline_s: float = 0.5
     memory_bytes: int = 512 * 1024 * 1024
 

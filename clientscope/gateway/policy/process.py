@@ -12,9 +12,8 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -31,13 +30,6 @@ class PolicyPush:
 
     context: RequestContext
     data: ClientConfigData
-
-
-@dataclass(frozen=True)
-class Reconfigure:
-    """New settings, all of them."""
-
-    configs: Mapping[str, Any] = field(repr=False)
 
 
 @dataclass(frozen=True)
@@ -84,7 +76,7 @@ class Done:
 
 @dataclass(frozen=True)
 class Configured:
-    """The answer to a `PolicyPlan`, which comes first, and to `Reconfigure`; where ``broken``, the policy is in an unknown state."""
+    """The answer to a `PolicyPlan`, to the first and to each that follows it; where ``broken``, the policy is in an unknown state."""
 
     problem: SettingsError | None = None
     broken: bool = False
@@ -122,9 +114,7 @@ class PolicyProcess:
                 case PolicyPush():
                     self._process(task)
                 case PolicyPlan():
-                    self._configure(task)
-                case Reconfigure():
-                    self._send(self._reconfigure(task.configs))
+                    self._send(self._configure(task) if self._policy is None else self._reconfigure(self._policy, task))
                 case Close():
                     if self._policy is not None:
                         self._policy.close()
@@ -141,19 +131,18 @@ class PolicyProcess:
         with self._sending:
             self._connection.send(message)
 
-    def _configure(self, plan: PolicyPlan) -> None:
+    def _configure(self, plan: PolicyPlan) -> Configured:
         self._plan = plan
         resource.setrlimit(resource.RLIMIT_AS, (plan.memory_bytes, plan.memory_bytes))
-        problem = None
         try:
             self._policy = load_policy(plan.class_name)()
             self._policy.configure({**plan.configs, "clientscope.publish": self.publish})
         except Exception as error:
-            problem = _problem(error, "configure")
             if self._policy is not None:
                 with suppress(Exception):
                     self._policy.close()
-        self._send(Configured(problem))
+            return Configured(_problem(error, "configure"))
+        return Configured()
 
     def _process(self, push: PolicyPush) -> None:
         assert self._policy is not None
@@ -173,27 +162,26 @@ class PolicyProcess:
         self._is_processing = False
         self._send(Done(outcome, message, took, _address_space() > _WORN_PART * self._plan.memory_bytes))
 
-    def _reconfigure(self, configs: Mapping[str, Any]) -> Configured:
-        assert self._policy is not None
-        before, own = self._plan.configs, self._plan.own
+    def _reconfigure(self, policy: ClientConfigPolicy, plan: PolicyPlan) -> Configured:
+        before, configs = self._plan.configs, plan.configs
         keys = {*configs, *before}
         changed = {key for key in keys if configs.get(key) != before.get(key)}
-        theirs = keys if own is None else keys - (before.keys() - own)  # whatever is new is the policy's own
+        theirs = keys - (before.keys() - self._plan.own)  # whatever is new is the policy's own
         new = {**configs, "clientscope.publish": self.publish}
         try:
-            allowed = self._policy.reconfigurable_configs()
+            allowed = policy.reconfigurable_configs()
             if fixed := sorted(changed & theirs - allowed):
                 may = ", ".join(sorted(allowed)) or "none"
                 return Configured(SettingsError(f"{', '.join(fixed)} can't change while it runs", f"may change: {may}"))
-            self._policy.validate_reconfiguration(new)
+            policy.validate_reconfiguration(new)
         except Exception as error:
             return Configured(_problem(error, "validate_reconfiguration"))
         if changed & allowed:
             try:
-                self._policy.reconfigure(new)
+                policy.reconfigure(new)
             except Exception as error:
                 return Configured(_problem(error, "reconfigure"), broken=True)
-        self._plan = replace(self._plan, configs=configs)
+        self._plan = plan
         return Configured()
 
     def publish(self, topic: str, key: str, value: bytes) -> None:

@@ -23,7 +23,7 @@ from clientscope.errors import SettingsError
 from clientscope.gateway.channel import Channel
 from clientscope.gateway.policy.metrics import PolicyMetrics
 from clientscope.gateway.policy.plan import PolicyPlan
-from clientscope.gateway.policy.process import Close, Configured, Done, PolicyPush, Publish, Reconfigure, Started
+from clientscope.gateway.policy.process import Close, Configured, Done, PolicyPush, Publish, Started
 from clientscope.gateway.quota import client_of
 from clientscope.gateway.template import Template
 from clientscope.policy.interface import ClientConfigData, RequestContext
@@ -180,19 +180,19 @@ class PolicyWorker:
             self._next()
         return True
 
-    async def reconfigure(self, configs: Mapping[str, Any]) -> Configured:
+    async def reconfigure(self, plan: PolicyPlan) -> Configured:
         """Hands it new settings; where that leaves the policy broken, it is killed."""
         if self._channel is None or not self.ready or self.closing or self._answer is not None:
             return Configured(SettingsError("its process is being started, closed or reconfigured", "try again"))
-        answer = await self._ask(self._channel, Reconfigure(configs), _RECONFIGURE_WITHIN_S, _SLOW_CHANGE)
+        answer = await self._ask(self._channel, plan, _RECONFIGURE_WITHIN_S, _SLOW_CHANGE)
         if answer.broken:
             self.kill(spared="reconfigure")
         return answer
 
-    async def _ask(self, channel: Channel, message: PolicyPlan | Reconfigure, within_s: float, slow: SettingsError) -> Configured:
+    async def _ask(self, channel: Channel, plan: PolicyPlan, within_s: float, slow: SettingsError) -> Configured:
         """Its answer; ``slow`` if that doesn't come in time."""
         self._answer = asyncio.get_running_loop().create_future()
-        channel.send(message)
+        channel.send(plan)
         try:
             return await asyncio.wait_for(self._answer, within_s)
         except TimeoutError:
@@ -373,7 +373,7 @@ class PolicyRunner:
         if worker is None:
             log.error("the policy keeps its settings: its process is being started; try again")
             return False
-        answer = await worker.reconfigure(configs)
+        answer = await worker.reconfigure(replace(self._plan, configs=configs))
         if answer.problem is not None:
             hint = f" ({answer.problem.hint})" if answer.problem.hint else ""
             log.error("the policy keeps its settings: %s%s", answer.problem, hint)

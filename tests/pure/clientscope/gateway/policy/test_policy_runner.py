@@ -65,7 +65,7 @@ class Case:
         self.published: list[tuple[str, Future[None]]] = []
         self.registry = CollectorRegistry()
         guard = PolicyGuard(**limits.pop("guard", {}))
-        plan = PolicyPlan(limits.pop("class_name", ACTING), configs, **limits)
+        plan = PolicyPlan(limits.pop("class_name", ACTING), configs, frozenset(configs), **limits)
         metrics = PolicyMetrics(self.registry, lambda: 0)
         self.runner = PolicyRunner(plan, template(), self._publish, self.counted, metrics, guard)
 
