@@ -312,37 +312,19 @@ def run(channel: socket.socket, listeners: Sequence[socket.socket]) -> None:
 
 
 async def _run(ours: socket.socket, listeners: Sequence[socket.socket]) -> None:
-    loop = asyncio.get_running_loop()
-    early: list[Any] = []
-    begun, over = asyncio.Event(), asyncio.Event()
-    worker: Worker | None = None
-
-    def received(message: Any) -> None:
-        begun.set()
-        if isinstance(message, Shutdown):
-            over.set()
-        elif worker is None:
-            early.append(message)
-        else:
-            worker.handle(message)
-
-    def gone() -> None:
-        begun.set()
-        over.set()
+    messages = asyncio.Queue[Any]()
 
     def room() -> None:
-        if worker is not None:
-            worker.room()
+        worker.room()
 
-    _, channel = await loop.create_unix_connection(lambda: Channel(received, gone, room), sock=ours)
-    await begun.wait()
-    if not early:
+    channel = Channel(messages.put_nowait, lambda: messages.put_nowait(Shutdown()), room)
+    await asyncio.get_running_loop().create_unix_connection(lambda: channel, sock=ours)
+    if isinstance(plan := await messages.get(), Shutdown):
         return
-    worker = Worker(early.pop(0), channel)
-    for message in early:
-        worker.handle(message)
+    worker = Worker(plan, channel)
     await worker.listen(listeners)
-    await over.wait()
+    while not isinstance(message := await messages.get(), Shutdown):
+        worker.handle(message)
     await worker.end()
     channel.close()
     await asyncio.sleep(0.1)  # what was written last
