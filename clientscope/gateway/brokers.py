@@ -7,12 +7,12 @@ import logging
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 from clientscope.clock import now_ms
-from clientscope.cluster.api_versions import ask
+from clientscope.cluster.api_versions import AnswerState, BrokerAnswer, ask
 from clientscope.cluster.software import (
     KAFKA,
-    UNKNOWN,
     BrokerDetails,
     FoundSoftware,
     SoftwareSource,
@@ -24,6 +24,7 @@ from clientscope.config import GatewaySettings
 from clientscope.errors import EnvironmentProblem
 from clientscope.gateway.place import GatewayPlace
 from clientscope.kafka.access import KafkaAccess
+from clientscope.kafka.admin import Broker
 from clientscope.model.status import BrokerStatus
 from clientscope.wire.describe_cluster import BrokerSoftware
 
@@ -84,28 +85,25 @@ class KnownBrokers:
 
     def status(self, place: GatewayPlace, interval_ms: int) -> BrokerStatus:
         """What this gateway's own broker runs and takes. Blocks, as it asks the broker; from any thread but the event loop's."""
-        reason, answer = "", None
+        answer = BrokerAnswer(Broker(self._broker_id, "", 0), AnswerState.UNREACHABLE, "the cluster names no such broker")
         try:
-            answers = ask(KafkaAccess.of(self._settings).client_arguments(), only=self._broker_id).answers
-            answer = next(iter(answers), None)
-            reason = answer.reason if answer else "the cluster names no such broker"
+            for answer in ask(KafkaAccess.of(self._settings).client_arguments(), only=self._broker_id).answers:
+                self.has_rack = bool(answer.broker.rack)
         except EnvironmentProblem as error:
-            reason = str(error)
-        if answer:
-            self.has_rack = bool(answer.broker.rack)
-        software = self._software or (from_ranges(answer) if answer else UNKNOWN)
+            answer = replace(answer, reason=str(error))
+        software = self._software or from_ranges(answer)
         return BrokerStatus(
             id=f"{place.cluster_id}/{self._broker_id}",
             cluster=place.cluster_id,
             broker=self._broker_id,
-            host=answer.broker.host if answer else "",
-            port=answer.broker.port if answer else 0,
-            rack=(answer.broker.rack or "") if answer else "",
+            host=answer.broker.host,
+            port=answer.broker.port,
+            rack=answer.broker.rack or "",
             software_name=software.name or "",
             software_version=software.version or "",
             source=software.source or "unknown",
-            apis={str(key): (low, high) for key, (low, high) in sorted(answer.ranges.items())} if answer else {},
-            reason=reason,
+            apis={str(key): (low, high) for key, (low, high) in sorted(answer.ranges.items())},
+            reason=answer.reason,
             gateway=place.gateway_id,
             told_ms=now_ms(),
             interval_ms=interval_ms,
