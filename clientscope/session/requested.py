@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from functools import cache
 
 from clientscope.errors import WireError
-from clientscope.model.requested_versions import MOST_VERSIONS, pair
+from clientscope.model.requested_versions import pair
 from clientscope.readiness.served import known_versions
 from clientscope.wire import api_versions
 from clientscope.wire.codes import GET_TELEMETRY_SUBSCRIPTIONS, PUSH_TELEMETRY
@@ -21,18 +21,9 @@ MOST_SETS = 1_024
 """Different sets of `pair` numbers that are shared."""
 
 
-def is_recorded(served: Served, api_key: int, api_version: int) -> bool:
-    """Whether a version is one that the broker, or any known release, serves: what a client makes up is not recorded."""
-    return pair(api_key, api_version) in _known() or served.has(api_key, api_version)
-
-
-def is_full(versions: frozenset[int]) -> bool:
-    """Whether a connection has as many versions as are recorded of one."""
-    return len(versions) >= MOST_VERSIONS
-
-
 @cache
-def _known() -> frozenset[int]:
+def known() -> frozenset[int]:
+    """The versions that any known release serves, as `pair` numbers."""
     return frozenset(pair(*each) for each in known_versions())
 
 

@@ -11,12 +11,12 @@ from typing import Protocol
 from clientscope.bounded import Shared
 from clientscope.errors import WireError
 from clientscope.model.enums import PrincipalSource
-from clientscope.model.requested_versions import pair
+from clientscope.model.requested_versions import MOST_VERSIONS, pair
 from clientscope.session import addresses
 from clientscope.session.addresses import BrokerAddresses
 from clientscope.session.handler import READ_LIMIT, if_short
 from clientscope.session.handlers import HANDLERS, k1324_push_config
-from clientscope.session.requested import MOST_SETS, NOTHING, Served, is_full, is_recorded
+from clientscope.session.requested import MOST_SETS, NOTHING, Served, known
 from clientscope.session.shown import Looking
 from clientscope.session.state import (
     UNSEEN,
@@ -427,12 +427,12 @@ class Session:
         return Treatment.PEEK if self._unnamed else Treatment.PASS
 
     def _record(self, key: int, version: int) -> bool:
-        """Keeps a version that the client requests; whether it is kept."""
+        """Keeps a version that the client requests, but none that it makes up; whether it is kept."""
         if (requested := pair(key, version)) in self.requested:
             return True
-        if not is_recorded(self._state.served, key, version):
+        if requested not in known() and not self._state.served.has(key, version):
             return False
-        if is_full(self.requested):
+        if len(self.requested) >= MOST_VERSIONS:
             self._counted.append(Counted("versions_unrecorded", "most_versions"))
             return False
         self.requested = self._versions.same(self.requested | {requested})
