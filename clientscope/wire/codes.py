@@ -54,17 +54,10 @@ ERROR_NAMES = {
     UNSUPPORTED_VERSION: "unsupported_version",
     INVALID_CONFIG: "invalid_config",
     INVALID_REQUEST: "invalid_request",
-    THROTTLING_QUOTA_EXCEEDED: "throttling_quota_exceeded",
-    CONFIG_TOO_LARGE: "config_too_large",
-}
-"""Errors of answers to PushConfig, besides UNKNOWN_SERVER_ERROR, as counters' labels."""
-
-TELEMETRY_ERROR_NAMES = {
-    NONE: "none",
-    INVALID_REQUEST: "invalid_request",
     UNSUPPORTED_COMPRESSION_TYPE: "unsupported_compression_type",
     THROTTLING_QUOTA_EXCEEDED: "throttling_quota_exceeded",
     UNKNOWN_SUBSCRIPTION_ID: "unknown_subscription_id",
     TELEMETRY_TOO_LARGE: "telemetry_too_large",
+    CONFIG_TOO_LARGE: "config_too_large",
 }
-"""Errors of the gateway's own answers to telemetry, as counters' labels."""
+"""Errors of the gateway's own answers, besides a push's UNKNOWN_SERVER_ERROR, as counters' labels."""

@@ -18,7 +18,7 @@ from clientscope.errors import WireError
 from clientscope.session.handler import Handler, if_short
 from clientscope.session.state import Command, Counted, SessionState, ToClient
 from clientscope.session.telemetry import MAX_BYTES, Telemetry
-from clientscope.wire.codes import GET_TELEMETRY_SUBSCRIPTIONS, INVALID_REQUEST, NONE, TELEMETRY_ERROR_NAMES, THROTTLING_QUOTA_EXCEEDED
+from clientscope.wire.codes import ERROR_NAMES, GET_TELEMETRY_SUBSCRIPTIONS, INVALID_REQUEST, NONE, THROTTLING_QUOTA_EXCEEDED
 from clientscope.wire.cursor import Cursor
 from clientscope.wire.frames import REQUEST_HEAD, RESPONSE_HEAD, Treatment
 from clientscope.wire.telemetry import read_subscriptions_request, write_subscription
@@ -71,7 +71,7 @@ def _answered(state: SessionState, telemetry: Telemetry, frame: bytes) -> list[C
             answer = write_subscription(correlation_id, NONE, instance_id, own_id, asked.interval_ms, asked.prefixes, MAX_BYTES)
     if error != NONE:
         answer = write_subscription(correlation_id, error)
-    return [Counted("telemetry_answered", TELEMETRY_ERROR_NAMES[error]), *named, state.carrier(correlation_id, HANDLER, answer)]
+    return [Counted("telemetry_answered", ERROR_NAMES[error]), *named, state.carrier(correlation_id, HANDLER, answer)]
 
 
 HANDLER: Handler[bytes | None] = Handler(GET_TELEMETRY_SUBSCRIPTIONS, range(1), wants, request, response)

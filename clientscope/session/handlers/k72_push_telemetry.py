@@ -18,7 +18,7 @@ from clientscope.errors import WireError
 from clientscope.session.handler import READ_LIMIT, Handler, if_short
 from clientscope.session.state import Command, Counted, MetricsPushed, SessionState, ToClient
 from clientscope.session.telemetry import Telemetry
-from clientscope.wire.codes import INVALID_REQUEST, NONE, PUSH_TELEMETRY, TELEMETRY_ERROR_NAMES, TELEMETRY_TOO_LARGE
+from clientscope.wire.codes import ERROR_NAMES, INVALID_REQUEST, NONE, PUSH_TELEMETRY, TELEMETRY_TOO_LARGE
 from clientscope.wire.frames import LENGTH, REQUEST_HEAD, Treatment
 from clientscope.wire.telemetry import PushedMetrics, push_error, read_push, write_push_answer
 
@@ -42,7 +42,7 @@ def request(state: SessionState, frame: bytes) -> list[Command]:
     correlation_id = REQUEST_HEAD.unpack_from(frame)[3]
     error, pushed = _taken(state, state.telemetry, frame)
     carrier = state.carrier(correlation_id, HANDLER, write_push_answer(correlation_id, error))
-    return [Counted("telemetry_answered", TELEMETRY_ERROR_NAMES[error]), *pushed, carrier]
+    return [Counted("telemetry_answered", ERROR_NAMES[error]), *pushed, carrier]
 
 
 def response(state: SessionState, asked: bytes | PushedMetrics | None, frame: bytes) -> list[Command]:
