@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from pathlib import Path
 from typing import Annotated, Any
@@ -37,17 +37,6 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def _check_address(address: str) -> str:
-    split_address(address)
-    return address
-
-
-def _check_addresses(addresses: str) -> str:
-    for address in addresses.split(","):
-        split_address(address.strip())
-    return addresses
-
-
 def split_ports(ports: str) -> range:
     """``9093-9192`` as the ports from the first to the last; an empty text is none.
 
@@ -60,11 +49,6 @@ def split_ports(ports: str) -> range:
     if found is None or not 0 < int(found[1]) <= int(found[2]) <= 65535:
         raise ValueError(f"{ports!r} is not FIRST-LAST, as in 9093-9192")
     return range(int(found[1]), int(found[2]) + 1)
-
-
-def _check_ports(ports: str) -> str:
-    split_ports(ports)
-    return ports
 
 
 def split_networks(networks: str) -> list[Network]:
@@ -84,12 +68,6 @@ def is_within(address: str, networks: Iterable[Network]) -> bool:
         return False
     ip = getattr(ip, "ipv4_mapped", None) or ip
     return any(ip in network for network in networks)
-
-
-def check_networks(networks: str) -> str:
-    """Raises ValueError, as `split_networks` does."""
-    split_networks(networks)
-    return networks
 
 
 def _split_pairs(given: Any) -> Any:
@@ -190,15 +168,25 @@ def _check_local(given: Any) -> Any:
     return given
 
 
+def _checked(split: Callable[[str], Any]) -> AfterValidator:
+    """Leaves a text as it is, where it can be split."""
+
+    def check(text: str) -> str:
+        split(text)
+        return text
+
+    return AfterValidator(check)
+
+
 Table = Annotated[dict[str, str | int | float | bool], BeforeValidator(_split_pairs)]
 DeclaredSoftware = Annotated[dict[int, str], BeforeValidator(_split_declared)]
 SoftwareText = Annotated[str, BeforeValidator(_check_software)]
 Urls = Annotated[dict[int, str], BeforeValidator(_split_urls)]
 Folder = Annotated[str, BeforeValidator(_check_folder)]
 LocalPath = Annotated[Path, BeforeValidator(_check_local)]
-Address = Annotated[str, AfterValidator(_check_address)]
+Address = Annotated[str, _checked(split_address)]
 HttpUrl = Annotated[str, AfterValidator(_check_external)]
 HeaderName = Annotated[str, AfterValidator(_check_header)]
-Ports = Annotated[str, AfterValidator(_check_ports)]
-Networks = Annotated[str, AfterValidator(check_networks)]
-Addresses = Annotated[str, AfterValidator(_check_addresses)]
+Ports = Annotated[str, _checked(split_ports)]
+Networks = Annotated[str, _checked(split_networks)]
+Addresses = Annotated[str, _checked(lambda addresses: [split_address(address.strip()) for address in addresses.split(",")])]

@@ -18,7 +18,7 @@ from pydantic.fields import FieldInfo
 from clientscope.commands.registry import COMMANDS
 from clientscope.config import Settings
 from clientscope.config.base import option
-from clientscope.config_types import check_networks
+from clientscope.config_types import Networks
 from clientscope.errors import SettingsError
 from clientscope.secret_files import require_private
 
@@ -133,7 +133,7 @@ def _metavar(field: FieldInfo) -> str:
     if option(field).metavar:
         return option(field).metavar
     if any(isinstance(part, AfterValidator) for part in field.metadata):  # the only strings that are checked
-        return "NETWORKS" if AfterValidator(check_networks) in field.metadata else "HOST:PORT"
+        return "NETWORKS" if get_args(Networks)[1] in field.metadata else "HOST:PORT"
     if get_origin(field.annotation) is Literal:
         return "|".join(filter(None, get_args(field.annotation)))
     kinds: dict[Any, str] = {int: "N", float: "SECONDS", Path: "PATH", Path | None: "PATH"}
