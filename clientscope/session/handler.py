@@ -73,12 +73,14 @@ class Pending(NamedTuple):
     """A request that awaits its answer.
 
     Attributes:
+        client_id: the correlation id that the client gave it, and that its answer goes back under.
         handler: the handler that reads the answer; None for a carrier whose answer only shows that what the client sent before it is
             settled, and where the answer is read as it comes.
         asked: what the handler keeps of the request.
         walk: what reads the answer as it comes; None where it is read whole.
     """
 
+    client_id: int
     handler: Handler[Any] | None
     asked: Any
     walk: Walk | None = None

@@ -297,7 +297,7 @@ class Session:
         yield from self._look(Peeked(seen, part.last and len(seen) == len(part.data)))
         yield addresses.forward(state, part.data)
         while state.unanswered.nearly_full:  # with acks=0 nothing may be answered by itself
-            if not state.unanswered.full and all(pending.walk for pending in state.unanswered.pending()):
+            if not state.unanswered.full and all(pending.walk for pending in state.unanswered.pending().values()):
                 yield state.carrier(0, None, None)
             yield _FULL
 
@@ -305,9 +305,9 @@ class Session:
         """An answer that is read as it comes."""
         state, data = self._state, part.data
         if part.first:
-            correlation_id, pending = state.unanswered.answered(RESPONSE_HEAD.unpack_from(data)[1])
+            pending = state.unanswered.answered(RESPONSE_HEAD.unpack_from(data)[1])
             state.walk = pending.walk
-            data = data[: LENGTH.size] + _CORRELATION_ID.pack(correlation_id) + data[RESPONSE_HEAD.size :]
+            data = data[: LENGTH.size] + _CORRELATION_ID.pack(pending.client_id) + data[RESPONSE_HEAD.size :]
         assert state.walk is not None
         yield from state.walk.feed(data, part.last)
         if part.last:
@@ -337,9 +337,10 @@ class Session:
     def unanswered_pushes(self) -> int:
         """How many pushes are under way: lost, if the connection ends now."""
         state = self._state
+        awaited = int(state.awaited is not None)
         if not state.unanswered:
-            return int(state.awaited is not None)
-        return sum(pending.handler is k1324_push_config.HANDLER for pending in state.unanswered.pending()) + (state.awaited is not None)
+            return awaited
+        return awaited + sum(pending.handler is k1324_push_config.HANDLER for pending in state.unanswered.pending().values())
 
     def end(self) -> None:
         """Drops what is held: the connection has ended."""
@@ -386,10 +387,10 @@ class Session:
             commands = bare.response(state, frame)
         else:
             _, upstream_id = RESPONSE_HEAD.unpack_from(frame)
-            correlation_id, pending = state.unanswered.answered(upstream_id)
+            pending = state.unanswered.answered(upstream_id)
             if pending.handler is None:
                 return []
-            frame = frame[: LENGTH.size] + _CORRELATION_ID.pack(correlation_id) + frame[RESPONSE_HEAD.size :]
+            frame = frame[: LENGTH.size] + _CORRELATION_ID.pack(pending.client_id) + frame[RESPONSE_HEAD.size :]
             commands = pending.handler.response(state, pending.asked, frame)
             if state.identity.client_id:
                 self._unnamed = 0
@@ -465,10 +466,10 @@ class Session:
         if self._state.bare_tokens is not None:
             return if_short(head)
         length, correlation_id = RESPONSE_HEAD.unpack_from(head)
+        pending = self._state.unanswered.get(correlation_id)
         if self._log is not None:
-            asked = self._state.unanswered.client_id(correlation_id)
-            self._log.response(correlation_id if asked is None else asked)
-        if (pending := self._state.unanswered.get(correlation_id)) is None:
+            self._log.response(correlation_id if pending is None else pending.client_id)
+        if pending is None:
             return Treatment.PASS
         if pending.walk is not None:
             return Treatment.PARTS

@@ -259,12 +259,12 @@ class SessionState:
 
     def forward(self, frame: bytes, handler: Handler[A] | None, asked: A, walk: Walk | None = None) -> ToBroker:
         """Sends a request on, under an id of the gateway's; the handler gets its answer, and ``asked`` with it, or else ``walk``."""
-        upstream_id = self.unanswered.add(REQUEST_HEAD.unpack_from(frame)[3], Pending(handler, asked, walk))
+        upstream_id = self.unanswered.add(Pending(REQUEST_HEAD.unpack_from(frame)[3], handler, asked, walk))
         return ToBroker(api_versions.with_correlation_id(frame, upstream_id))
 
     def carrier(self, correlation_id: int, handler: Handler[A] | None, asked: A) -> ToBroker:
         """Sends a request that leaves the broker's idea of the client as it is; without a handler its answer is dropped."""
-        upstream_id = self.unanswered.add(correlation_id, Pending(handler, asked))
+        upstream_id = self.unanswered.add(Pending(correlation_id, handler, asked))
         if self.last_api_versions is None:
             return ToBroker(api_versions.plain_request(upstream_id, self.identity.client_id))
         return ToBroker(api_versions.with_correlation_id(self.last_api_versions, upstream_id))

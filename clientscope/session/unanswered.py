@@ -27,7 +27,7 @@ class Unanswered:
     __slots__ = ("_next", "_noted", "_waiting")
 
     def __init__(self) -> None:
-        self._waiting: dict[int, tuple[int, int, Pending]] | None = None  # most connections wait for nothing, and a dict takes its room
+        self._waiting: dict[int, tuple[int, Pending]] | None = None  # most connections wait for nothing, and a dict takes its room
         self._noted: dict[int, int] | None = None
         self._next = 0
 
@@ -39,19 +39,11 @@ class Unanswered:
 
     def get(self, upstream_id: int) -> Pending | None:
         """What waits for the answer under this id; None where nothing does."""
-        return self._waiting[upstream_id][2] if self._waiting is not None and upstream_id in self._waiting else None
-
-    def client_id(self, upstream_id: int) -> int | None:
-        """The client's own id of the request that went upstream under this one; None where none did."""
         return self._waiting[upstream_id][1] if self._waiting is not None and upstream_id in self._waiting else None
 
-    def ids(self) -> dict[int, int]:
-        """The client's own id of each request that waits, by the id under which it went upstream; in order."""
-        return {upstream_id: client_id for upstream_id, (_, client_id, _) in (self._waiting or {}).items()}
-
-    def pending(self) -> list[Pending]:
-        """What waits, in order."""
-        return [pending for _, _, pending in (self._waiting or {}).values()]
+    def pending(self) -> dict[int, Pending]:
+        """What waits, in order, by the id under which it went upstream."""
+        return {upstream_id: pending for upstream_id, (_, pending) in (self._waiting or {}).items()}
 
     @property
     def full(self) -> bool:
@@ -74,32 +66,32 @@ class Unanswered:
             self._noted = {}
         self._noted[client_id] = self._next
 
-    def add(self, client_id: int, pending: Pending) -> int:
-        """The id under which a request goes upstream; its answer goes back under ``client_id``."""
+    def add(self, pending: Pending) -> int:
+        """The id under which a request goes upstream."""
         if self._waiting is None:
             self._waiting = {}
         noted = self._noted or ()
         while (upstream_id := FIRST_ID + self._next % IDS) in self._waiting or upstream_id in noted:
             self._next += 1
-        self._waiting[upstream_id] = (self._next, client_id, pending)
+        self._waiting[upstream_id] = (self._next, pending)
         self._next += 1
         return upstream_id
 
-    def answered(self, upstream_id: int) -> tuple[int, Pending]:
-        """The client's own id and what waits for the answer that has come, which is forgotten, as is all that was sent before it.
+    def answered(self, upstream_id: int) -> Pending:
+        """What waits for the answer that has come; it is forgotten, as is all that was sent before it.
 
         Raises:
             KeyError: nothing waits under this id.
         """
         waiting = self._waiting or {}
-        place, client_id, pending = waiting[upstream_id]
+        place, pending = waiting[upstream_id]
         while next(iter(waiting)) != upstream_id:  # answers come in order: these are acks=0
             del waiting[next(iter(waiting))]
         del waiting[upstream_id]
         self._waiting = waiting or None
         if self._noted is not None:
             self._noted = {noted: sent for noted, sent in self._noted.items() if sent > place} or None
-        return client_id, pending
+        return pending
 
 
 def is_ours(correlation_id: int) -> bool:

@@ -150,8 +150,7 @@ def from_client(session: Session, data: bytes) -> list[Out]:
         if isinstance(command, Held):
             break
         if isinstance(command, ToBroker) and len(command.data) >= 12 and is_ours(own := request_id(command.data)):
-            asked = session.unanswered.client_id(own)
-            assert asked is not None
+            asked = session.unanswered.pending()[own].client_id
             done.append(replace(command, data=command.data[:8] + struct.pack(">i", asked) + command.data[12:]))
         else:
             done.append(command)
@@ -161,7 +160,7 @@ def from_client(session: Session, data: bytes) -> list[Out]:
 def under_own_ids(session: Session, data: bytes) -> bytes:
     """Answers to the client's ids as a broker gives them; the oldest request of an id is answered first."""
     answers = b""
-    waiting = {asked: own for own, asked in reversed(session.unanswered.ids().items())}
+    waiting = {pending.client_id: own for own, pending in reversed(session.unanswered.pending().items())}
     for frame in frames(data):
         asked = struct.unpack_from(">i", frame, 4)[0] if len(frame) >= 8 else None
         answers += renumbered(frame, waiting[asked]) if asked in waiting else frame

@@ -220,7 +220,7 @@ def test_sends_carrier_only_where_no_other_answer_would_settle_the_requests(step
         whole, _, less = times.partition("-")
         for number in range(NEARLY_FULL - int(less or 0) if whole == "full" else int(times)):
             if what.startswith("answer"):
-                own = list(played.connection.session.unanswered.ids())[0 if what == "answer" else -1]
+                own = list(played.connection.session.unanswered.pending())[0 if what == "answer" else -1]
                 (asked,) = [frame for frame in played.sent if request_id(frame) == own]
                 answer = ANSWERS[0](12) if asked[4:6] == b"\0\0" else struct.pack(">iihi", 10, 0, 0, 0)
                 played.broker(renumbered(answer, own))

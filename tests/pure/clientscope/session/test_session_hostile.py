@@ -51,7 +51,7 @@ def reads(played: Played) -> int:
         if played.held_s is not None:
             break
         played.client(request_frame(18, 0, 5))
-        for own in list(played.connection.session.unanswered.ids()):
+        for own in list(played.connection.session.unanswered.pending()):
             played.broker(answer_to_hello(correlation_id=own))
     return len(played.sent) - before
 

@@ -193,7 +193,7 @@ def test_f12_a_push_before_authentication_has_succeeded_ends_the_connection() ->
     played.client(token + push())
     assert (len(played.sent), played.ended) == (1, None), "what is behind a step of SASL waits for its answer"
     refusal = SaslAuthenticateResponse(version=2, error_code=58, error_message="no", auth_bytes=b"", session_lifetime_ms=0)
-    (own,) = session.unanswered.ids()
+    (own,) = session.unanswered.pending()
     played.broker(framed(refusal, own))
     assert played.ended == "unauthenticated_push"
 
@@ -214,7 +214,7 @@ def test_f41_sends_no_carrier_into_unfinished_sasl(sasl_listener: str, steps: st
     sent = [struct.unpack_from(">h", frame, 4)[0] for frame in played.sent]
     assert (played.ended or "", str(sent.count(18)), played.holds) == (ended, carriers, carriers != "0")
     assert sent[:ids] == [0] * (len(sent) if ended else ids), "the client's own requests, each as it was sent"
-    for own in session.unanswered.ids():
+    for own in session.unanswered.pending():
         played.broker(answer_to_hello(correlation_id=own))
     assert not played.holds, "a carrier's answer settles all ids before it"
 
