@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from clientscope.bounded import Present
 from clientscope.config_types import Network, is_within
 from clientscope.errors import WireError
-from clientscope.gateway.worker.proxy_protocol import MOST_BYTES, Header, HeaderReader
+from clientscope.gateway.worker.proxy_protocol import MOST_BYTES, Header, header_in
 from clientscope.gateway.worker.tls_transport import TlsTransport
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ async def read_header(client: socket.socket) -> Header:
         WireError: ``proxy_header_invalid``, or ``proxy_header_missing`` where the connection ends instead.
         OSError: the connection is lost.
     """
-    reader = HeaderReader()
+    held = b""
     while True:
         await _readable(client)
         try:
@@ -154,11 +154,12 @@ async def read_header(client: socket.socket) -> Header:
         except BlockingIOError:
             continue
         if not begun:
-            raise WireError("proxy_header_invalid" if reader.began else "proxy_header_missing")
-        header = reader.feed(begun)
-        client.recv(len(begun) - len(reader.rest))
-        if header is not None:
+            raise WireError("proxy_header_invalid" if held else "proxy_header_missing")
+        if found := header_in(held + begun):
+            header, length = found
+            client.recv(length - len(held))
             return header
+        held += client.recv(len(begun))
 
 
 async def _readable(client: socket.socket) -> None:

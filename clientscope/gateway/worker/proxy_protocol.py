@@ -43,76 +43,61 @@ class Header:
     destination: Endpoint | None = None
 
 
-class HeaderReader:
-    """Reads one header from bytes as they come; holds no more than `MOST_BYTES` and what came with its last byte.
+def header_in(begun: bytes) -> tuple[Header, int] | None:
+    """The header that a connection's first bytes begin with, and its length; None while it isn't whole.
 
-    Attributes:
-        rest: once the header is whole, the client's own first bytes.
+    Raises:
+        WireError: ``proxy_header_invalid``, as soon as the bytes can be no header any more: `MOST_BYTES` without a whole one never can.
     """
+    if begun[: len(SIGNATURE)] == SIGNATURE[: len(begun)]:
+        return _binary(begun)
+    if begun[:6] == b"PROXY "[: len(begun)]:
+        return _line(begun)
+    raise _invalid("neither version's first bytes")
 
-    def __init__(self) -> None:
-        self._held = b""
-        self.rest = b""
 
-    @property
-    def began(self) -> bool:
-        """Whether any byte has come."""
-        return bool(self._held)
+def _line(begun: bytes) -> tuple[Header, int] | None:
+    end = begun.find(b"\r\n", 0, _LONGEST_LINE)
+    if end < 0:
+        if len(begun) >= _LONGEST_LINE:
+            raise _invalid("a line without its end")
+        return None
+    line = begun[: end + 2]
+    if re.fullmatch(rb"PROXY UNKNOWN( [^\r\n]*)?\r\n", line):
+        return Header(), len(line)
+    found = _LINE.fullmatch(line)
+    if found is None:
+        raise _invalid("not a line of version 1")
+    make = IPv4Address if found[1] == b"4" else IPv6Address
+    try:
+        source, destination = str(make(found[2].decode())), str(make(found[3].decode()))
+    except ValueError:
+        raise _invalid("no address") from None
+    ports = int(found[4]), int(found[5])
+    if max(ports) > 65535:
+        raise _invalid("no port")
+    return Header((source, ports[0]), (destination, ports[1])), len(line)
 
-    def feed(self, received: bytes) -> Header | None:
-        """The header, once it is whole; not to be called again after that.
 
-        Raises:
-            WireError: ``proxy_header_invalid``, as soon as the bytes can be no header any more.
-        """
-        self._held += received
-        if self._held[: len(SIGNATURE)] == SIGNATURE[: len(self._held)]:
-            return self._binary()
-        if self._held[:6] == b"PROXY "[: len(self._held)]:
-            return self._line()
-        raise _invalid("neither version's first bytes")
-
-    def _line(self) -> Header | None:
-        end = self._held.find(b"\r\n", 0, _LONGEST_LINE)
-        if end < 0:
-            if len(self._held) >= _LONGEST_LINE:
-                raise _invalid("a line without its end")
-            return None
-        line, self.rest = self._held[: end + 2], self._held[end + 2 :]
-        if re.fullmatch(rb"PROXY UNKNOWN( [^\r\n]*)?\r\n", line):
-            return Header()
-        found = _LINE.fullmatch(line)
-        if found is None:
-            raise _invalid("not a line of version 1")
-        make = IPv4Address if found[1] == b"4" else IPv6Address
-        try:
-            source, destination = str(make(found[2].decode())), str(make(found[3].decode()))
-        except ValueError:
-            raise _invalid("no address") from None
-        ports = int(found[4]), int(found[5])
-        if max(ports) > 65535:
-            raise _invalid("no port")
-        return Header((source, ports[0]), (destination, ports[1]))
-
-    def _binary(self) -> Header | None:
-        if len(self._held) < _HEAD.size:
-            return None
-        _, command, kind, length = _HEAD.unpack_from(self._held)
-        if command not in (_LOCAL, _PROXY) or kind >> 4 > _FAMILIES or kind & 15 > _TRANSPORTS:
-            raise _invalid("unassigned numbers")
-        end = _HEAD.size + length
-        if end > MOST_BYTES:
-            raise _invalid("too long")
-        if len(self._held) < end:
-            return None
-        block, self.rest = self._held[_HEAD.size : end], self._held[end:]
-        if command == _LOCAL or kind not in _LAYOUT:
-            return Header()  # UNSPEC, UDP and UNIX sockets: the specification's fallback; we speak TCP alone
-        layout, make = _LAYOUT[kind]
-        if len(block) < layout.size:
-            raise _invalid("shorter than its addresses")
-        source, destination, source_port, destination_port = layout.unpack_from(block)
-        return Header((str(make(source)), source_port), (str(make(destination)), destination_port))
+def _binary(begun: bytes) -> tuple[Header, int] | None:
+    if len(begun) < _HEAD.size:
+        return None
+    _, command, kind, length = _HEAD.unpack_from(begun)
+    if command not in (_LOCAL, _PROXY) or kind >> 4 > _FAMILIES or kind & 15 > _TRANSPORTS:
+        raise _invalid("unassigned numbers")
+    end = _HEAD.size + length
+    if end > MOST_BYTES:
+        raise _invalid("too long")
+    if len(begun) < end:
+        return None
+    block = begun[_HEAD.size : end]
+    if command == _LOCAL or kind not in _LAYOUT:
+        return Header(), end  # UNSPEC, UDP and UNIX sockets: the specification's fallback; we speak TCP alone
+    layout, make = _LAYOUT[kind]
+    if len(block) < layout.size:
+        raise _invalid("shorter than its addresses")
+    source, destination, source_port, destination_port = layout.unpack_from(block)
+    return Header((str(make(source)), source_port), (str(make(destination)), destination_port)), end
 
 
 def build(source: Endpoint | None, destination: Endpoint | None) -> bytes:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 import struct
+from collections.abc import Sequence
 from ipaddress import IPv4Address, IPv6Address, ip_address
 
 import pytest
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from clientscope.config_types import is_within, split_networks
 from clientscope.errors import WireError
-from clientscope.gateway.worker.proxy_protocol import MOST_BYTES, SIGNATURE, Header, HeaderReader, build
+from clientscope.gateway.worker.proxy_protocol import MOST_BYTES, SIGNATURE, Header, build, header_in
 
 ports = st.integers(0, 65535)
 ends = st.one_of(
@@ -26,13 +26,12 @@ def v2(command: int, kind: int, block: bytes) -> bytes:
     return SIGNATURE + struct.pack(">BBH", command, kind, len(block)) + block
 
 
-def read(data: bytes, cuts: list[int] | None = None) -> tuple[Header | None, bytes]:
-    """The header, and what is the client's own; fed in pieces that end at ``cuts``."""
-    reader = HeaderReader()
-    places = [0, *sorted(cut % (len(data) + 1) for cut in cuts or []), len(data)]
-    for start, end in itertools.pairwise(places):
-        if start < end and (header := reader.feed(data[start:end])) is not None:
-            return header, reader.rest + data[end:]
+def read(data: bytes, cuts: Sequence[int] = ()) -> tuple[Header | None, bytes]:
+    """The header, and what is the client's own; as the bytes up to each of ``cuts`` have come."""
+    for end in (*sorted(cut % (len(data) + 1) for cut in cuts), len(data)):
+        if (found := header_in(data[:end])) is not None:
+            header, length = found
+            return header, data[length:]
     return None, b""
 
 
@@ -82,7 +81,7 @@ def test_what_is_behind_it_by_each_header(expected: str, begins: str, rest: str)
 def test_a_wrong_first_byte_is_refused_at_once() -> None:
     for first in set(range(256)) - {ord("P"), ord("\r")}:
         with pytest.raises(WireError):
-            HeaderReader().feed(bytes([first]))
+            header_in(bytes([first]))
 
 
 def test_the_specifications_own_bytes() -> None:
