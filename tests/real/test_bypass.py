@@ -13,7 +13,6 @@ from typing import Any
 import confluent_kafka
 import pytest
 from conftest import RunningBroker, RunningGateway
-from forked import refused
 from http_attacks import get
 from observe import make_topic, metrics, private_file, push_one, workers
 from patience import LIMIT_S, meanwhile, until
@@ -130,16 +129,3 @@ def test_f38_a_call_needs_a_token_and_no_web_page_can_make_it(spare: RunningBrok
         status, text = put(gateway, b"false", token=OTHER)
         assert (status, "every user of this machine" in text) == (503, True)
     assert TOKEN not in (tmp_path / "gateway.log").read_text()
-
-
-def test_f39_a_token_file_that_is_wrong_ends_the_start(spare: RunningBroker, tmp_path: Path) -> None:
-    for text, mode, said in (
-        (TOKEN, 0o604, "every user of this machine"),
-        ("short", 0o600, "is no token of 16 characters"),
-        ("# nobody\n", 0o600, "no tokens"),
-        (f"{TOKEN} with words", 0o600, "error: "),
-    ):
-        path = token_file(tmp_path, text)
-        path.chmod(mode)
-        error = refused("gateway", "--bootstrap-servers", spare.internal, "--admin-token-file", str(path))
-        assert said in error and TOKEN not in error
