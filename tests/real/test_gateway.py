@@ -274,7 +274,8 @@ def test_json_and_table(gateway: Any) -> None:
             ("listed-new", "unknown", "unknown", ["listed-java", "4.4.0"]),
         ]
         assert lines[0]["ClientInstanceId"] == str(instance)
-        assert {(c["ClientAddress"], c["Listener"], c["SecurityProtocol"]) for c in lines} == {("127.0.0.1", "CLIENT", "PLAINTEXT")}
+        ends = {(c["ClientAddress"], c["Principal"], c["Listener"], c["SecurityProtocol"]) for c in lines}
+        assert ends == {("127.0.0.1", "User:ANONYMOUS", "CLIENT", "PLAINTEXT")}
         text = listing(gateway, "software:listed-java", "version:<3.0")
         assert text.startswith("1 connection on listener CLIENT (PLAINTEXT)")
         assert "listed-old" in text

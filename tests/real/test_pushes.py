@@ -13,17 +13,14 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from conftest import RunningBroker, RunningGateway
+from conftest import RunningBroker
 from forked import clientscope
-from observe import configurations, connection_records, counts, listed
+from observe import configurations, counts
 from patience import until
 
-from clientscope.catalog.configs import DEFAULT_KEYS, ClientType, Type
+from clientscope.catalog.configs import DEFAULT_KEYS, ClientType
 from clientscope.client.raw import RawClient
-from clientscope.wire.codes import (
-    NONE,
-    THROTTLING_QUOTA_EXCEEDED,
-)
+from clientscope.wire.codes import THROTTLING_QUOTA_EXCEEDED
 from clientscope.wire.messages import PushConfigRequest, PushConfigResponse
 
 PUSHED = re.compile(r"pushed (\d+) settings? of (\S+) \((.+), client instance ([0-9a-f-]{36})\)(.*)\n")
@@ -81,21 +78,12 @@ def test_a_push_that_the_gateway_refuses(broker: Any, tmp_path: Path) -> None:
     assert "CONFIG_TOO_LARGE" in ended.stderr
 
 
-FINE = [("acks", "all", Type.STRING, True)]
 LARGE = 150_000
-
-
-def client(gateway: RunningGateway, stack: ExitStack, name: str) -> RawClient:
-    return stack.enter_context(gateway.named(name, instance=uuid.uuid4()))
 
 
 def error_of(connected: RawClient) -> int:
     """Of the next answer."""
     return int(PushConfigResponse.decode(connected.receive_frame(), version=0, header=True).error_code)
-
-
-def push(connected: RawClient, settings: list[Any]) -> int:
-    return int(connected.push_config(settings).error_code)
 
 
 def test_a_push_that_the_gateway_is_too_busy_for_is_counted_too(broker: RunningBroker, tmp_path: Path) -> None:
@@ -107,7 +95,7 @@ def test_a_push_that_the_gateway_is_too_busy_for_is_counted_too(broker: RunningB
     setting = PushConfigRequest.Config(version=0, config_key="client.rack", config_value="x" * LARGE, config_type=1, is_default=False)
     large = PushConfigRequest(version=0, configs=[setting])
     with broker.gateway(tmp_path, *flags) as gateway, ExitStack() as stack:
-        clients = [client(gateway, stack, f"busy-{number}") for number in range(150)]
+        clients = [stack.enter_context(gateway.named(f"busy-{number}", instance=uuid.uuid4())) for number in range(150)]
         os.kill(gateway.pid, signal.SIGSTOP)
         try:
             for each in clients:
@@ -120,15 +108,3 @@ def test_a_push_that_the_gateway_is_too_busy_for_is_counted_too(broker: RunningB
         until(lambda: sum(counts(gateway, "pushes_answered").values()), len(clients))
         assert counts(gateway, "pushes_answered")["throttling_quota_exceeded"] == codes[THROTTLING_QUOTA_EXCEEDED]
         assert counts(gateway, "pushes_refused")["busy"] >= 1
-
-
-def test_a_client_that_need_not_authenticate_is_user_anonymous_wherever_it_is_named(broker: RunningBroker, gateway: RunningGateway) -> None:
-    with ExitStack() as stack:
-        nobody = client(gateway, stack, "anonymous-client")
-        assert push(nobody, FINE) == NONE
-        assert [each["Principal"] for each in listed(gateway) if each["ClientId"] == "anonymous-client"] == ["User:ANONYMOUS"]
-    until(lambda: len(connection_records(broker.internal, client_id="anonymous-client")) >= 2, why="opened, and closed")
-    connections = connection_records(broker.internal, client_id="anonymous-client")
-    pushed = until(lambda: configurations(broker.internal, client_id="anonymous-client"))
-    records = [*connections, *pushed]
-    assert {(record.principal, record.principal_source) for record in records} == {("User:ANONYMOUS", "none")}
