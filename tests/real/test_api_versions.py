@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import socket
 import struct
-import uuid
 from typing import Any
 
 import pytest
@@ -13,8 +12,6 @@ from conftest import RunningBroker
 from forked import printed
 from frame_bytes import compact, head, in_frame
 from kafka.net.manager import KafkaConnectionManager
-from observe import configurations, push_one
-from patience import until
 from places import TESTS
 
 from clientscope.catalog.releases import infer, releases
@@ -24,7 +21,6 @@ from clientscope.wire import api_versions
 from clientscope.wire.codes import INVALID_REQUEST, PUSH_CONFIG, UNSUPPORTED_VERSION
 
 CAPTURED = [json.loads(line) for line in (TESTS / "fixtures" / "wire.jsonl").read_text().splitlines()]
-INSTANCE = uuid.UUID("0b1e9f5c-8a3e-4a7e-9df0-d2a1c6c10b11")
 
 
 def request(version: int, name: bytes = b"java", software_version: bytes = b"4.4.0", rest: bytes = b"\0") -> bytes:
@@ -69,16 +65,6 @@ def same_but_for_our_key(broker: Any, gateway: Any, payload: bytes) -> None:
 @pytest.mark.parametrize("case", CASES)
 def test_the_answer_is_the_brokers_own_but_for_our_key(broker: Any, gateway: Any, case: str) -> None:
     same_but_for_our_key(broker, gateway, CASES[case])
-
-
-def test_the_texts_v5_is_known_to_broker_and_gateway_and_pushes_under_its_id(broker: Any, gateway: Any) -> None:
-    with gateway.connect("text-v5") as client:
-        client.send_frame(request(5, name=b"text-v5", rest=INSTANCE.bytes + b"\0"))
-        assert struct.unpack_from(">ih", client.receive_frame()) == (7, 0)
-        assert broker.connections["text-v5", "4.4.0"] == 1
-        assert push_one(client) == 0
-    until(lambda: configurations(broker.internal, instance_id=INSTANCE), why="the push is answered before its record is written")
-    until(lambda: ("text-v5", "4.4.0") not in broker.connections)
 
 
 def run(*flags: str) -> str:
