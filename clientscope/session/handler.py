@@ -19,9 +19,9 @@ A = TypeVar("A")
 """What a handler keeps of a request until the answer comes."""
 
 
-def if_short(head: bytes) -> Treatment:
+def if_short(head: bytes, otherwise: Treatment = Treatment.PASS) -> Treatment:
     """Reads a frame of up to `READ_LIMIT` bytes."""
-    return Treatment.READ if LENGTH.unpack_from(head)[0] <= READ_LIMIT else Treatment.PASS
+    return Treatment.READ if LENGTH.unpack_from(head)[0] <= READ_LIMIT else otherwise
 
 
 def always(state: SessionState, head: bytes) -> Treatment:

@@ -26,8 +26,7 @@ from clientscope.wire.telemetry import read_subscriptions_request, write_subscri
 
 def wants(state: SessionState, head: bytes) -> Treatment:
     """Reads every request that is short enough; a longer one is no such request, and only a broker may be asked that."""
-    treatment = if_short(head)
-    return Treatment.DISCARD if state.telemetry_offered and treatment is Treatment.PASS else treatment
+    return if_short(head, Treatment.DISCARD if state.telemetry_offered else Treatment.PASS)
 
 
 def request(state: SessionState, frame: bytes) -> list[Command]:

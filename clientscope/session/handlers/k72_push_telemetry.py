@@ -26,7 +26,7 @@ from clientscope.wire.telemetry import PushedMetrics, push_error, read_push, wri
 def wants(state: SessionState, head: bytes) -> Treatment:
     """Reads it where the gateway answers, or copies."""
     if state.telemetry_offered:
-        return Treatment.READ if if_short(head) is Treatment.READ else Treatment.DISCARD
+        return if_short(head, Treatment.DISCARD)
     if state.telemetry is not None and state.authenticated and state.served.has(PUSH_TELEMETRY, 0):
         return if_short(head)
     return Treatment.PASS
