@@ -76,8 +76,8 @@ def read_push(frame: bytes) -> PushedMetrics:
     return push
 
 
-def push_error(frame: bytes) -> int:
-    """The error code of a PushTelemetry answer.
+def read_error(frame: bytes) -> tuple[int, Cursor]:
+    """The error code of an answer to either, and what follows it.
 
     Raises:
         WireError: it is no such answer.
@@ -85,7 +85,7 @@ def push_error(frame: bytes) -> int:
     cursor = Cursor(frame, RESPONSE_HEAD.size)
     cursor.tags()
     cursor.int32()  # ThrottleTimeMs
-    return cursor.int16()
+    return cursor.int16(), cursor
 
 
 def write_push_answer(correlation_id: int, error: int) -> bytes:

@@ -19,9 +19,8 @@ from clientscope.session.handler import Handler, if_short
 from clientscope.session.state import Command, Counted, SessionState, ToClient
 from clientscope.session.telemetry import MAX_BYTES, Telemetry
 from clientscope.wire.codes import ERROR_NAMES, GET_TELEMETRY_SUBSCRIPTIONS, INVALID_REQUEST, NONE, THROTTLING_QUOTA_EXCEEDED
-from clientscope.wire.cursor import Cursor
-from clientscope.wire.frames import REQUEST_HEAD, RESPONSE_HEAD, Treatment
-from clientscope.wire.telemetry import read_subscriptions_request, write_subscription
+from clientscope.wire.frames import REQUEST_HEAD, Treatment
+from clientscope.wire.telemetry import read_error, read_subscriptions_request, write_subscription
 
 
 def wants(state: SessionState, head: bytes) -> Treatment:
@@ -43,10 +42,7 @@ def response(state: SessionState, asked: bytes | None, frame: bytes) -> list[Com
     if asked is not None:
         return [ToClient(asked)]
     try:
-        cursor = Cursor(frame, RESPONSE_HEAD.size)
-        cursor.tags()
-        cursor.int32()  # ThrottleTimeMs
-        error = cursor.int16()
+        error, cursor = read_error(frame)
         given = cursor.uuid()
     except WireError:
         return [Counted("unreadable_frames", "telemetry_response"), ToClient(frame)]

@@ -20,7 +20,7 @@ from clientscope.session.state import Command, Counted, MetricsPushed, SessionSt
 from clientscope.session.telemetry import Telemetry
 from clientscope.wire.codes import ERROR_NAMES, INVALID_REQUEST, NONE, PUSH_TELEMETRY, TELEMETRY_TOO_LARGE
 from clientscope.wire.frames import LENGTH, REQUEST_HEAD, Treatment
-from clientscope.wire.telemetry import PushedMetrics, push_error, read_push, write_push_answer
+from clientscope.wire.telemetry import PushedMetrics, read_error, read_push, write_push_answer
 
 
 def wants(state: SessionState, head: bytes) -> Treatment:
@@ -50,10 +50,10 @@ def response(state: SessionState, asked: bytes | PushedMetrics | None, frame: by
     if isinstance(asked, bytes):
         return [ToClient(asked)]
     try:
-        accepted = push_error(frame) == NONE
+        error, _ = read_error(frame)
     except WireError:
         return [Counted("unreadable_frames", "telemetry_response"), ToClient(frame)]
-    pushed = _reported(state, asked, copied=True) if accepted and asked is not None else []
+    pushed = _reported(state, asked, copied=True) if error == NONE and asked is not None else []
     return [*pushed, ToClient(frame)]
 
 
