@@ -108,13 +108,14 @@ class Follower:
     Kafka's errors pass through; the next call continues where the reader was.
 
     Attributes:
+        has_begun: whether the topic was there when it was read.
         newest_ms: Kafka's time of the newest record that was read; None before the first.
     """
 
     def __init__(self, kafka: Kafka, topic: str, client_id: str = "clientscope-stream") -> None:
         self._topic = topic
         self._reader = TopicReader(kafka, client_id)
-        self._begun = False
+        self.has_begun = False
         self._latest = LatestByKey(())
         self.newest_ms: int | None = None
 
@@ -124,7 +125,7 @@ class Follower:
         Raises:
             KafkaError, TimeoutError: the end was not reached.
         """
-        if self._begun:
+        if self.has_begun:
             self._reader.extend()
         else:
             self._begin()
@@ -135,17 +136,12 @@ class Follower:
 
     def news(self) -> dict[str, bytes | None]:
         """The newest value of each key since the last call, some 5,000 at once; nothing where there is nothing yet."""
-        if not self._begun:
+        if not self.has_begun:
             self._begin()
         found: dict[str, bytes | None] = {}
         while len(found) < _AT_ONCE and (batches := self._reader.poll()):
             self._take(found, batches)
         return found
-
-    @property
-    def has_begun(self) -> bool:
-        """Whether the topic was there when it was read."""
-        return self._begun
 
     def has_caught_up(self) -> bool:
         """Whether all has been read that there was when reading began."""
@@ -159,7 +155,7 @@ class Follower:
         ranges = self._reader.ranges(self._topic)
         self._reader.seek(ranges, growing=True)
         self._latest = LatestByKey(ranges)
-        self._begun = bool(ranges)
+        self.has_begun = bool(ranges)
 
     def _take(self, found: dict[str, bytes | None], batches: Batches) -> None:
         for record in by_time(batches):
