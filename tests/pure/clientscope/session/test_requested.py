@@ -10,16 +10,14 @@ from frame_bytes import in_frame, request_frame
 from hypothesis import given
 from hypothesis import strategies as st
 from kafka.protocol.producer import ProduceRequest
-from played import answer_to_hello, framed, from_client
+from played import Played, answer_to_hello, framed, from_client
 
 from clientscope.bounded import Shared
 from clientscope.errors import WireError
 from clientscope.model.requested_versions import MOST_VERSIONS, pack, unpack
 from clientscope.readiness.served import known_versions
-from clientscope.session.connection import ClientConnection
-from clientscope.session.events import BROKER, CLIENT, Connected, Received, Send, Tick
+from clientscope.session.events import Tick
 from clientscope.session.handler import READ_LIMIT
-from clientscope.session.playbook import play
 from clientscope.session.requested import Served
 from clientscope.session.session import Session
 from clientscope.session.shown import AGAIN, FIRST, MOST_HELD, MOST_SHOWN
@@ -152,18 +150,15 @@ def shown(acks: int) -> Shown:
     return Shown(RequestFields(0, 7, (("acks", str(acks)), ("timeoutMs", "30000"))))
 
 
-def connection(shared: Shared[RequestFields] | None = None, authenticated: bool = True) -> ClientConnection:
-    made = ClientConnection(Session(False, 0, sasl=not authenticated, fields=shared or Shared(MOST_HELD)))
-    for side in (CLIENT, BROKER):
-        play(made, Connected(side))
-    return made
+def connection(shared: Shared[RequestFields] | None = None, authenticated: bool = True) -> Played:
+    return Played(Session(False, 0, sasl=not authenticated, fields=shared or Shared(MOST_HELD)))
 
 
-def fed(made: ClientConnection, *pieces: bytes) -> tuple[list[Any], bytes]:
+def fed(made: Played, *pieces: bytes) -> tuple[list[Any], bytes]:
     """What was reported, and what the broker got."""
-    commands = [command for piece in pieces for command in play(made, Received(CLIENT, piece))]
-    sent = b"".join(bytes(command.data) for command in commands if isinstance(command, Send))
-    return [command for command in commands if isinstance(command, Shown | Counted)], sent
+    before = len(made.to_broker)
+    commands = [command for piece in pieces for command in made.client(piece)]
+    return [command for command in commands if isinstance(command, Shown | Counted)], bytes(made.to_broker[before:])
 
 
 def test_the_same_is_reported_once() -> None:
@@ -176,18 +171,18 @@ def test_after_the_first_requests_the_others_pass_unread_until_the_next_interval
     made = connection()
     fed(made, *[produce()] * FIRST)
     fed(made, produce(0))  # it isn't looked into, and neither is what comes after it
-    assert made.passes_from_client(produce(0))
-    list(made.handle(Tick(61.0, 1e9, 1e9)))
+    assert made.connection.passes_from_client(produce(0))
+    list(made.connection.handle(Tick(61.0, 1e9, 1e9)))
     assert fed(made, *[produce(0)] * AGAIN) == ([shown(0)], produce(0) * AGAIN)
     fed(made, produce())
-    assert made.passes_from_client(produce(1))
+    assert made.connection.passes_from_client(produce(1))
 
 
 def test_a_client_that_says_something_else_each_time_is_reported_up_to_a_bound() -> None:
     made = connection()
     reported = []
     for number in range(60):
-        list(made.handle(Tick(61.0 * number, 1e9, 1e9)))
+        list(made.connection.handle(Tick(61.0 * number, 1e9, 1e9)))
         reported += fed(made, produce(number))[0]
     assert [each for each in reported if isinstance(each, Shown)] == [shown(number) for number in range(MOST_SHOWN)]
     assert Counted("settings_unread", "most_requests") in reported
@@ -206,7 +201,7 @@ def test_of_a_large_request_the_beginning_is_enough_and_nothing_is_held() -> Non
     made, frame = connection(), produce(1, 1_000_000)
     reported, sent = fed(made, frame[:5_000])
     assert (reported, sent) == ([shown(1)], frame[:5_000])
-    assert made.held_bytes == 0
+    assert made.connection.held_bytes == 0
     assert fed(made, frame[5_000:]) == ([], frame[5_000:])
 
 
@@ -225,4 +220,4 @@ def test_connections_that_show_the_same_share_it() -> None:
     first, second = connection(shared), connection(shared)
     for made in (first, second):
         fed(made, produce())
-    assert first.session.shown[0] is second.session.shown[0]
+    assert first.connection.session.shown[0] is second.connection.session.shown[0]
