@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter, OrderedDict
+from collections import Counter, deque
 from collections.abc import Iterable
-from typing import Any
 
 from clientscope.api.clients import UnjudgedRule
 from clientscope.api.findings import Overall, ResultRow, result_row
+from clientscope.bounded import Recent
 from clientscope.model.enums import Origin
 from clientscope.model.result import PushResult
 from udfs.rules.engine.rule import NOT_EVALUABLE
@@ -54,11 +54,9 @@ class PushTable:
         self.is_counting = is_counting
         self.pushes: Counter[str] = Counter()
         self.findings: Counter[tuple[str, str]] = Counter()
-        self._limit = limit
-        self._seen_limit = seen_limit
-        self._seen: OrderedDict[_Source, None] = OrderedDict()
-        self._newest: OrderedDict[_Source, tuple[int, ResultRow]] = OrderedDict()
-        self._pushed: OrderedDict[_Source, tuple[int, ResultRow]] = OrderedDict()
+        self._seen: Recent[_Source, None] = Recent(seen_limit)
+        self._newest: deque[tuple[int, ResultRow]] = deque(maxlen=limit)
+        self._pushed: deque[tuple[int, ResultRow]] = deque(maxlen=limit)
         self.minutes: dict[int, Counter[str]] = {}
         self.day: Counter[str] = Counter()
 
@@ -72,11 +70,9 @@ class PushTable:
         if source in self._seen:
             return False
         self._seen[source] = None
-        _trim(self._seen, self._seen_limit)
         result = result_row(value, _overall(value))
         for table in (self._newest, self._pushed) if value.origin == Origin.PUSHED else (self._newest,):
-            table[source] = (arrived_ms, result)
-            _trim(table, self._limit)
+            table.append((arrived_ms, result))
         self._count(value, arrived_ms)
         return True
 
@@ -85,8 +81,8 @@ class PushTable:
         horizon = now_ms - DAY_MS
         changed = False
         for table in (self._newest, self._pushed):
-            while table and next(iter(table.values()))[0] < horizon:
-                table.popitem(last=False)
+            while table and table[0][0] < horizon:
+                table.popleft()
                 changed = True
         for minute in [minute for minute in self.minutes if (minute + 1) * _MINUTE_MS <= horizon]:
             self.day -= self.minutes.pop(minute)
@@ -95,7 +91,7 @@ class PushTable:
 
     def results(self, pushed_only: bool = False) -> list[ResultRow]:
         """Newest first."""
-        return [result for _, result in reversed((self._pushed if pushed_only else self._newest).values())]
+        return [result for _, result in reversed(self._pushed if pushed_only else self._newest)]
 
     def _count(self, value: PushResult, arrived_ms: int) -> None:
         counted = {value.origin: 1, "judged": bool(value.rules or value.passed), "fired": len(value.rules)}
@@ -115,8 +111,3 @@ def _overall(value: PushResult) -> Overall:
     if not value.passed:
         return "not_judged"
     return "partly_judged" if value.not_evaluable else "clean"
-
-
-def _trim(table: OrderedDict[_Source, Any], limit: int) -> None:
-    while len(table) > limit:
-        table.popitem(last=False)
