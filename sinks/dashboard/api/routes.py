@@ -252,7 +252,7 @@ def installation_routes(
         status_code=204,
         responses=refusals({401: "no such token", 429: "too often"}),
     )
-    def login(asked: Login, request: Request) -> Response:
+    async def login(asked: Login, request: Request) -> Response:  # in the event loop: one after the other, so that all wrong ones count
         """Exchanges a token for a cookie that scripts can't read."""
         response = Response(status_code=204)
         if not access.login(asked.token.get_secret_value(), request, response):

@@ -12,7 +12,6 @@ import hmac
 import secrets
 import time
 from base64 import urlsafe_b64encode
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from ipaddress import ip_address
@@ -25,6 +24,7 @@ from starlette.datastructures import Headers
 from starlette.types import Scope
 
 from clientscope.api.overview import Authentication, Role
+from clientscope.bounded import Recent
 from clientscope.config import ServeSettings
 from clientscope.config_types import Network, is_loopback, is_within, split_networks
 from clientscope.errors import SettingsError
@@ -79,7 +79,7 @@ UNKNOWN_VISITOR = Visitor()
 
 
 class Access:
-    """Judges requests.  Thread-safe as far as the event loop and its pool need.
+    """Judges requests.  Only `login` keeps anything, and is for one thread: the event loop's.
 
     Attributes:
         external_url: where the page is reached; empty if it isn't set.
@@ -111,7 +111,7 @@ class Access:
         self._external = urlsplit(external_url)
         self._clock = clock
         self._trusted = tuple(trusted)
-        self._failures: OrderedDict[str, list[float]] = OrderedDict()
+        self._failures: Recent[str, list[float]] = Recent(_ADDRESSES_KEPT)
 
     @property
     def authentication(self) -> Authentication:
@@ -175,13 +175,13 @@ class Access:
         """
         require_ours(request)
         address = network_of(self.address(request.scope))
-        self._require_patience(address)
+        now = self._clock()
+        failures = [at for at in self._failures.get(address, ()) if at > now - _FAILURE_WINDOW_S]
+        if len(failures) >= _MOST_FAILURES:
+            raise HTTPException(429, "too many wrong tokens", headers={"retry-after": str(int(_FAILURE_WINDOW_S))})
         token = matching(secret.strip(), self._tokens)
         if token is None:
-            self._failures.setdefault(address, []).append(self._clock())
-            self._failures.move_to_end(address)
-            while len(self._failures) > _ADDRESSES_KEPT:
-                self._failures.popitem(last=False)
+            self._failures[address] = [*failures, now]
             return False
         self._failures.pop(address, None)
         response.set_cookie(COOKIE, self._sealed(token), max_age=SESSION_SECONDS, **self._cookie())
@@ -200,16 +200,6 @@ class Access:
         """Where it is sent: to the page's own path, over TLS where the page has it, and to no script and no other site's requests."""
         path = self._external.path.rstrip("/") + "/"
         return {"path": path, "secure": self._external.scheme == "https", "httponly": True, "samesite": "strict"}
-
-    def _require_patience(self, address: str) -> None:
-        horizon = self._clock() - _FAILURE_WINDOW_S
-        failures = [at for at in self._failures.get(address, ()) if at > horizon]
-        if len(failures) >= _MOST_FAILURES:
-            raise HTTPException(429, "too many wrong tokens", headers={"retry-after": str(int(_FAILURE_WINDOW_S))})
-        if failures:
-            self._failures[address] = failures
-        else:
-            self._failures.pop(address, None)
 
     def _by_proxy(self, scope: Scope, headers: Headers) -> Visitor | None:
         client = scope.get("client")
