@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import fields
@@ -17,6 +16,7 @@ from starlette.types import Receive, Scope, Send
 
 from clientscope.api.clients import ClientRow
 from clientscope.api.overview import Overview
+from clientscope.bounded import Present
 from clientscope.model.codec import adapter
 from clientscope.report.listing import csv_line
 from sinks.dashboard.state.state import State
@@ -52,7 +52,7 @@ class Streams:
             refused: counts each that was one too many.
         """
         self.refused = refused
-        self.held: Counter[Holder] = Counter()
+        self.held: Present[Holder] = Present()
 
     def is_full(self, holder: Holder) -> bool:
         """Whether one more is too many."""
@@ -83,8 +83,7 @@ class EventResponse(StreamingResponse):
             async with aclosing(self._content):
                 await super().__call__(scope, receive, send)
         finally:
-            held[self._holder] -= 1
-            held += Counter()  # without those that hold none
+            held.leave(self._holder)
 
 
 async def stream(state: State, clock: Callable[[], int], stopping: Callable[[], bool]) -> AsyncGenerator[bytes]:

@@ -86,11 +86,6 @@ class Writing:
         (self._lost.add if lost else self._lost.discard)(gateway)
         self._database.run(f"UPDATE clients SET away = ? WHERE away <> {GONE} AND shape IN {_SHAPES_AT}", lost, *gateway)
 
-    def forget_gateway(self, gateway: GatewayKey) -> None:
-        """Its connections have been closed; whatever comes under its name isn't hidden."""
-        if gateway in self._lost:
-            self.lose_gateway(gateway, False)
-
     def set_now(self, now_ms: int) -> bool:
         """Lets openings grow old; returns whether that changed anything."""
         before, self._minute = self._minute, max(self._minute, now_ms // _MINUTE_MS)

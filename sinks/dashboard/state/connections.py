@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from clientscope.api.clients import ConnectionRow
 from clientscope.api.overview import GatewayStatus
+from clientscope.bounded import Present
 from clientscope.clock import clamped
 from clientscope.fair_share import HeldEntry, beyond
 from clientscope.model.client_key import Tenant, tenant_of
@@ -64,7 +65,7 @@ class ConnectionTable:
         self._late: set[GatewayKey] = set()
         self._busy: set[GatewayKey] = set()
         self._held = 0
-        self._of_tenant: Counter[Tenant] = Counter()
+        self._of_tenant: Present[Tenant] = Present()
         self._rows = 0
         self._by_kind = {Kind.HEARTBEAT: self._heartbeat, Kind.TRAFFIC: self._traffic, Kind.CLOSED: self._close}
 
@@ -169,7 +170,7 @@ class ConnectionTable:
         else:
             row, _, opened_before_ms, seen_ms, tenant_before = known[1]
             opened_ms = opened_before_ms if opened_ms is None else opened_ms
-            self._of_tenant[tenant_before] -= 1
+            self._of_tenant.leave(tenant_before)
         self._of_tenant[tenant] += 1
         opened = _opened(process.key[2], record, opened_ms, seen_ms)
         new = row, opened.key, opened_ms, seen_ms, tenant
@@ -181,7 +182,6 @@ class ConnectionTable:
 
     def _make_room(self, tenant: Tenant) -> bool:
         """For one more connection of this tenant, unless it has its share already."""
-        self._of_tenant = +self._of_tenant
         if self._of_tenant[tenant] >= self._limit // max(1, len(self._of_tenant)):
             return False
         held = [
@@ -199,7 +199,7 @@ class ConnectionTable:
     def _gone(self, known: _Open, at_ms: int | None) -> None:
         row, *_, tenant = known
         self._held -= 1
-        self._of_tenant[tenant] -= 1
+        self._of_tenant.leave(tenant)
         self.writing.close(row, at_ms)
 
     def _ended(self, process: GatewayProcess[_Open], at_ms: float) -> None:
@@ -207,7 +207,7 @@ class ConnectionTable:
             self._gone(known, int(at_ms))
         self._late.discard(process.key)
         self._busy.discard(process.key)
-        self.writing.forget_gateway(process.key)
+        self.writing.lose_gateway(process.key, False)  # whatever comes under its name isn't hidden
 
 
 def _counts(record: ClientConnectionRecord) -> Counter[Version]:
