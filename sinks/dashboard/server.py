@@ -126,7 +126,7 @@ def _announce(state: State, server: Server, url: str) -> None:
     """Waits in a thread of its own, as reading a day of records may take a while."""
     pause = threading.Event()
     while not server.should_exit:
-        if server.started and state.feed()[0] == "live":
+        if server.started and state.feed.now == "live":
             settle()
             print(f"clientscope serve: ready at {url}", flush=True)
             return

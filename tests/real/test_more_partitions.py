@@ -137,7 +137,7 @@ def test_f49_the_page_shows_the_last_value_of_each_key(lone: RunningBroker) -> N
 
     def shows(shown: State) -> bool:
         wanted = {json.loads(value)["gateway"]: json.loads(value)["connections"] for value in load.values.values()}
-        return shown.feed()[0] == "live" and {each.gateway: each.connections for each in shown.series()} == wanted
+        return shown.feed.now == "live" and {each.gateway: each.connections for each in shown.counts().series} == wanted
 
     first.start()
     try:

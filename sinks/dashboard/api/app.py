@@ -99,14 +99,13 @@ def _operations(state: State, alive: Callable[[], bool], refused: Counter) -> AP
 
     @router.get("/readyz")
     def readyz() -> JSONResponse:
-        return _health(state, state.feed()[0] == "live")
+        return _health(state, state.feed.now == "live")
 
     return router
 
 
 def _health(state: State, good: bool) -> JSONResponse:
-    feed, detail = state.feed()
-    health = Health(status="ok" if good else "unavailable", feed=feed, detail=detail)
+    health = Health(status="ok" if good else "unavailable", feed=state.feed.now, detail=state.feed.detail)
     return JSONResponse(asdict(health), status_code=200 if good else 503)
 
 

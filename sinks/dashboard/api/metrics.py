@@ -33,8 +33,8 @@ class StateCollector(Collector):
 
     def collect(self) -> Iterable[Metric]:
         """See the help text of each."""
-        series, folded = fold(self._state.series(), SERIES_LIMIT)
         counts = self._state.counts()
+        series, folded = fold(counts.series, SERIES_LIMIT)
         connections = GaugeMetricFamily(
             "clientscope_client_connections",
             "Open client connections, summed over gateways; equal in every copy of serve.",
@@ -48,7 +48,7 @@ class StateCollector(Collector):
             f"Series beyond {SERIES_LIMIT}, counted under the name and version {OTHER}.",
             value=folded,
         )
-        yield from _of_gateways(self._state.gateway_values())
+        yield from _of_gateways(counts.gateways)
         yield _counter(
             "clientscope_results",
             "Configurations judged since serve was up to date, by origin: pushed, observed or request_log.",
@@ -59,9 +59,9 @@ class StateCollector(Collector):
             "clientscope_rules_fired",
             "Rules that fired since serve was up to date, once for each judged configuration.",
             ("code", "severity"),
-            counts.findings,
+            counts.fired,
         )
-        yield from _of_findings(self._state.finding_counts())
+        yield from _of_findings(counts.findings)
         yield _counter(
             "clientscope_serve_records_read",
             "Records read from clientscope's topics since serve started.",
@@ -83,7 +83,7 @@ class StateCollector(Collector):
         yield GaugeMetricFamily(
             "clientscope_serve_up_to_date",
             "1 while all topics are read to their ends.",
-            value=float(self._state.feed()[0] == "live"),
+            value=float(self._state.feed.now == "live"),
         )
 
 

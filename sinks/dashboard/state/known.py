@@ -115,23 +115,13 @@ def _indexed(of: Push | PushResult, key: str, partition: int, offset: int, pushe
 _Decoded = ClientConnectionRecord | PushResult | IndexedPush | RecordError | None
 
 
-@dataclass(frozen=True)
-class Counts:
-    """Counters since the feed was first live, so that a restart isn't taken for a burst; and of records since the start."""
-
-    pushes: dict[str, int]
-    findings: dict[tuple[str, str], int]
-    records: dict[str, int]
-    undecodable: dict[tuple[str, str], int]
-    dropped: dict[str, int]
-
-
 class Known:
     """The tables, the lock around them, and the progress of reading.  Every method may be called from any thread.
 
     Attributes:
         owners: the teams that clients belong to.
         version: rises with every change.
+        feed: the progress of reading.
     """
 
     def __init__(
@@ -163,7 +153,7 @@ class Known:
         self._last_change_ms: int | None = None
         """Kafka's time of the newest change that people look for."""
         self._last_record_ms: int | None = None
-        self._feed = FeedStatus()
+        self.feed = FeedStatus()
         self._was_live = False
         """Whether all was ever read; before that tables are incomplete."""
 
@@ -218,7 +208,7 @@ class Known:
                 self._touch(RESULTS, now_ms)
             self._series.expire(now_ms)
             self._seen.expire(now_ms)
-            if self._feed.now != "live":  # not reading, so silence says nothing about others
+            if self.feed.now != "live":  # not reading, so silence says nothing about others
                 return
             with self.database.batch():
                 if self._connections.expire(now_ms):
@@ -228,22 +218,6 @@ class Known:
                     self._touch(CONNECTIONS, now_ms)
             if self._status.tick(now_ms):
                 self._touch(STATUS, now_ms)
-
-    def feed(self) -> tuple[Feed, str | None]:
-        """The progress of reading, and why it isn't live."""
-        with self._lock:
-            return self._feed.now, self._feed.detail
-
-    def counts(self) -> Counts:
-        """For ``/metrics``."""
-        with self._lock:
-            return Counts(
-                pushes=dict(self._pushes.pushes),
-                findings=dict(self._pushes.findings),
-                records=dict(self._records),
-                undecodable=dict(self._undecodable),
-                dropped=dict(self._dropped()),
-            )
 
     def _apply(self, record: TopicRecord, value: _Decoded) -> bool:
         if isinstance(value, RecordError):
@@ -278,8 +252,8 @@ class Known:
             self._last_change_ms = max(at_ms, self._last_change_ms or 0)
 
     def _set_feed(self, feed: FeedStatus) -> None:
-        self.version += feed != self._feed
-        self._feed = feed
+        self.version += feed != self.feed
+        self.feed = feed
 
 
 def _decoded(record: TopicRecord) -> _Decoded:

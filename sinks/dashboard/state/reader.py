@@ -118,7 +118,7 @@ class StateReader(Background):
         before, self._ends = self._ends, ends
         for partition in ends.keys() - self._positions.keys():
             self._positions[partition], self._ranges[partition] = 0, OffsetRange(0, 0)
-        if self._state.feed()[0] == "live":
+        if self._state.feed.now == "live":
             # A gateway must not be taken for silent because its heartbeat is still to be read.
             if all(self._positions[partition] >= end for partition, end in before.items()):
                 self._state.tick(self._clock())

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
 
@@ -76,6 +76,28 @@ class SeenNow(NamedTuple):
     releases: Mapping[str, str | None]
 
 
+@dataclass(frozen=True)
+class Counts:
+    """For ``/metrics``.
+
+    Attributes:
+        series: the gauges as they are; none before the feed was first live.
+        gateways: the topic's record of each gateway; likewise.
+        findings: by severity and state; None while nothing is known of them, or nothing was judged.
+        pushes, fired: since the feed was first live, so that a restart isn't taken for a burst.
+        records, undecodable, dropped: since the start.
+    """
+
+    series: list[Gauge]
+    gateways: list[GatewayGauge]
+    findings: dict[tuple[str, FindingState], int] | None
+    pushes: dict[str, int]
+    fired: dict[tuple[str, str], int]
+    records: dict[str, int]
+    undecodable: dict[tuple[str, str], int]
+    dropped: dict[str, int]
+
+
 class State(Known):
     """What the topics say, as of the last record applied.
 
@@ -119,9 +141,9 @@ class State(Known):
                 findings=self._versions[FINDINGS],
                 status=self._versions[STATUS],
             ),
-            feed=self._feed.now,
-            feed_detail=self._feed.detail,
-            progress=self._feed.progress,
+            feed=self.feed.now,
+            feed_detail=self.feed.detail,
+            progress=self.feed.progress,
             now_ms=now_ms,
             last_record_ms=self._last_record_ms,
             last_change_ms=self._last_change_ms,
@@ -200,7 +222,7 @@ class State(Known):
     ) -> Answer:
         """A list: of what is read under the lock, and shown outside of it; unknown before the topics were read to their ends."""
         with self._lock:
-            version, feed = self._versions[topic], self._feed.now
+            version, feed = self._versions[topic], self.feed.now
             items, total = read() if self._was_live else ([], None)
         items = [*map(shown, items)] if shown else items
         return answer(version=version, feed=feed, total=total, offset=offset, **{"items": items, **more})
@@ -239,7 +261,7 @@ class State(Known):
     def facets(self, limit: int, *, q: str = "", now_ms: int = 0) -> Facets:
         """See `Facets`."""
         with self._lock:  # who asks meanwhile finds them made
-            return self._facets(limit, q, now_ms // 1_000, self._feed.now)
+            return self._facets(limit, q, now_ms // 1_000, self.feed.now)
 
     def _facets_of_second(self, limit: int, q: str, second: int, feed: Feed) -> Facets:
         query = parse(q, CLIENTS, second * 1_000)
@@ -263,7 +285,7 @@ class State(Known):
     def may_have_pushes(self, from_ms: int) -> bool:
         """Whether a record of ``clientscope.configs`` is of that time or later, or may be, as the topics aren't read to their ends."""
         with self._lock:
-            return self._feed.now != "live" or self._index.has_any(from_ms)
+            return self.feed.now != "live" or self._index.has_any(from_ms)
 
     def one_client(self, key: str) -> tuple[ClientDetail, IndexedPush | None, list[IndexedPush]] | None:
         """What is known of one client at one moment, without its configuration and starts; None where nothing is.
@@ -285,7 +307,7 @@ class State(Known):
             opened, _ = self._reading.connections(Query(), (), 0, MOST_CONNECTIONS, key)
             detail = ClientDetail(
                 version=self._versions[CONNECTIONS],
-                feed=self._feed.now,
+                feed=self.feed.now,
                 client=client,
                 connected=client.disconnected_ms is None,
                 connections=[*map(rows.connection, opened)],
@@ -310,7 +332,7 @@ class State(Known):
         with self._lock:
             return SeenNow(
                 version=self._versions[CONNECTIONS],
-                feed=self._feed.now,
+                feed=self.feed.now,
                 known=self._was_live,
                 clients=self._seen.copy(),
                 releases=self._status.releases(),
@@ -325,7 +347,7 @@ class State(Known):
             total, versions, other, opened, closed = known
             return Series(
                 version=self.version,
-                feed=self._feed.now,
+                feed=self.feed.now,
                 minutes=[minute * MINUTE_MS for minute in minutes],
                 connections=total,
                 versions=versions,
@@ -354,22 +376,19 @@ class State(Known):
         with self._lock:
             return self._findings.one(fingerprint)
 
-    def finding_counts(self) -> dict[tuple[str, FindingState], int] | None:
-        """Findings by severity and state; None while nothing is known of them, or nothing was judged."""
+    def counts(self) -> Counts:
+        """See `Counts`."""
         with self._lock:
-            if not self._was_live or self._nothing_judged():
-                return None
-            return dict(self._findings.counts())
-
-    def series(self) -> list[Gauge]:
-        """The gauges as they are; none before the feed was first live."""
-        with self._lock:
-            return list(self._gauges.series.values()) if self._was_live else []
-
-    def gateway_values(self) -> list[GatewayGauge]:
-        """The topic's record of each gateway; nothing before the feed was first live."""
-        with self._lock:
-            return list(self._gauges.gateways.values()) if self._was_live else []
+            return Counts(
+                series=list(self._gauges.series.values()) if self._was_live else [],
+                gateways=list(self._gauges.gateways.values()) if self._was_live else [],
+                findings=self._findings.counts() if self._was_live and not self._nothing_judged() else None,
+                pushes=dict(self._pushes.pushes),
+                fired=dict(self._pushes.findings),
+                records=dict(self._records),
+                undecodable=dict(self._undecodable),
+                dropped=dict(self._dropped()),
+            )
 
 
 def _page(items: list[Item], offset: int = 0, limit: int | None = None) -> tuple[list[Item], int]:

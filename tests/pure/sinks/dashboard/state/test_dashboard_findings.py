@@ -121,7 +121,7 @@ def test_what_nobody_judged_is_not_clean(records: list[TopicRecord], known: bool
     overview = state.overview(NOW_MS)
     assert (overview.findings is not None) == known
     assert (overview.findings_detail or "").startswith(detail)
-    assert (state.finding_counts() is not None) == known
+    assert (state.counts().findings is not None) == known
 
 
 def test_a_secret_in_a_record_is_not_kept() -> None:

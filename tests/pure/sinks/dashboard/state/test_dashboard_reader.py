@@ -125,7 +125,7 @@ def start() -> Iterator[Callable[[], State]]:
 
 
 def is_live(state: State) -> bool:
-    return state.feed()[0] == "live"
+    return state.feed.now == "live"
 
 
 def test_gauges_are_read_whole_and_the_rest_from_a_day_ago(cluster: Cluster, start: Callable[[], State]) -> None:
@@ -150,8 +150,8 @@ def test_it_continues_at_its_position_when_kafka_comes_back(cluster: Cluster, st
     state = start()
     until(lambda: is_live(state))
     cluster.up = False
-    until(lambda: state.feed()[0] == "unreachable")
-    assert state.feed()[1] == "Kafka at kafka:9092 can't be read (KafkaTimeoutError)."
+    until(lambda: state.feed.now == "unreachable")
+    assert state.feed.detail == "Kafka at kafka:9092 can't be read (KafkaTimeoutError)."
     cluster.write(GAUGES, gauge(4))
     cluster.up = True
     until(lambda: is_live(state))
@@ -162,7 +162,7 @@ def test_it_continues_at_its_position_when_kafka_comes_back(cluster: Cluster, st
 def test_a_missing_topic_is_reported_and_tried_again(cluster: Cluster, start: Callable[[], State]) -> None:
     log = cluster.logs.pop(RESULTS)
     state = start()
-    until(lambda: state.feed()[0] == "unreachable")
+    until(lambda: state.feed.now == "unreachable")
     cluster.logs[RESULTS] = log
     until(lambda: is_live(state))
 
@@ -172,5 +172,5 @@ def test_a_bug_leaves_no_page_that_looks_alive(cluster: Cluster, start: Callable
     until(lambda: is_live(state))
     with monkeypatch.context() as patched:
         patched.setattr(Reader, "poll", lambda self, timeout_s: 1 / 0)
-        until(lambda: state.feed()[0] == "unreachable")
+        until(lambda: state.feed.now == "unreachable")
     until(lambda: is_live(state))

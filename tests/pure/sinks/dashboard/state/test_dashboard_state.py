@@ -48,7 +48,7 @@ def test_until_everything_is_read_numbers_are_unknown_and_never_zero() -> None:
     assert (overview.feed, overview.progress and (overview.progress.read, overview.progress.total)) == ("catching_up", (3, 10))
     numbers = [overview.connections, overview.software_versions, overview.clients, overview.pushes, overview.findings]
     assert numbers == [None] * 5
-    assert state.series() == []
+    assert state.counts().series == []
     state.live()
     overview = state.overview(NOW)
     assert (overview.feed, overview.connections, overview.clients, overview.pushes) == ("live", 3, 1, 1)
@@ -150,9 +150,9 @@ def test_series_beyond_the_limit_are_counted_as_dropped() -> None:
 
 def test_counters_begin_when_the_feed_is_first_live() -> None:
     state = live(result(1, "fired"))
-    assert (state.counts().pushes, state.counts().findings) == ({}, {})
+    assert (state.counts().pushes, state.counts().fired) == ({}, {})
     state.apply([result(2, "fired"), result(3)])
-    assert (state.counts().pushes, state.counts().findings) == ({"pushed": 2}, {("AN101", "high"): 1})
+    assert (state.counts().pushes, state.counts().fired) == ({"pushed": 2}, {("AN101", "high"): 1})
     state.unreachable("x")
     state.live()
     assert state.counts().pushes == {"pushed": 2}
