@@ -226,7 +226,7 @@ class PushIndex:
     Beyond it, entries of tenants above their share go first, counted in ``dropped``.
     """
 
-    def __init__(self, database: Database, judging: Judging, limit: int = 200_000) -> None:
+    def __init__(self, database: Database, judging: Judging, limit: int) -> None:
         self.dropped: Counter[str] = Counter()
         self._database = database
         self._judging = judging

@@ -12,7 +12,7 @@ from functools import lru_cache
 from clientscope.api.clients import ConnectionRow
 from clientscope.model.connection import Passed
 from clientscope.model.gauge import GatewayKey
-from clientscope.profiles.owners import NO_OWNERS, Owners
+from clientscope.profiles.owners import Owners
 from clientscope.query import library_of, version_order
 from sinks.dashboard.rows.judging import Judging
 from sinks.dashboard.rows.sql import GONE, LISTED, MINUTES, NO_CLIENT_ID, Database, listed
@@ -48,7 +48,7 @@ class Writing:
     A client whose last connection was closed stays in its table, as one that has gone: at most `GONE_KEPT` of these, the newest.
     """
 
-    def __init__(self, database: Database, owners: Owners = NO_OWNERS) -> None:
+    def __init__(self, database: Database, owners: Owners) -> None:
         self._owner_of = lru_cache(_OWNERS_KEPT)(owners.team_of)
         self.judging = Judging(database)
         self._database = database

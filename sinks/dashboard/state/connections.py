@@ -19,7 +19,7 @@ from clientscope.model.fields import clean
 from clientscope.model.gauge import GatewayKey
 from clientscope.policy.redaction import ClientNames
 from clientscope.presence import GatewayProcess, Presence
-from clientscope.profiles.owners import NO_OWNERS, Owners
+from clientscope.profiles.owners import Owners
 from sinks.dashboard.rows.lists import Lists
 from sinks.dashboard.rows.sql import Database
 from sinks.dashboard.rows.writing import Writing
@@ -54,7 +54,7 @@ class ConnectionTable:
         minutes: numbers over the last day, from the same records.
     """
 
-    def __init__(self, limit: int = 100_000, owners: Owners = NO_OWNERS) -> None:
+    def __init__(self, limit: int, owners: Owners) -> None:
         self.dropped: Counter[str] = Counter()
         self.database = Database()
         self.writing = Writing(self.database, owners)

@@ -18,8 +18,6 @@ from clientscope.severities import SEVERITIES
 from sinks.dashboard.rows.judging import Judging, of_finding
 from udfs.rules.registry import with_risks
 
-NO_QUERY = Query()
-
 FindingGroupBy = Literal["code", "principal", "owner", "severity", "risk"]
 
 
@@ -60,7 +58,7 @@ class FindingTable:
         held_bytes: of all records' text.
     """
 
-    def __init__(self, judging: Judging, limit: int = 10_000, limit_bytes: int = 128 * 1024 * 1024) -> None:
+    def __init__(self, judging: Judging, limit: int, limit_bytes: int = 128 * 1024 * 1024) -> None:
         self.dropped: Counter[str] = Counter()
         self._judging = judging
         self._limit = limit
@@ -96,9 +94,7 @@ class FindingTable:
                 self._trim()
         return True
 
-    def find(
-        self, choice: FindingChoice, query: Query = NO_QUERY, sort: Sequence[Key] = (), offset: int = 0, limit: int | None = None
-    ) -> tuple[list[Finding], int]:
+    def find(self, choice: FindingChoice, query: Query, sort: Sequence[Key], offset: int, limit: int) -> tuple[list[Finding], int]:
         """A page of the findings chosen, what to fix first first unless ``sort`` says otherwise; and how many are chosen."""
         chosen = self._chosen(choice, query)
         sort_findings(chosen, sort, lambda kept: kept.searched)

@@ -135,7 +135,7 @@ class Known:
         self.owners = owners
         self._lock = threading.RLock()
         self._gauges = GaugeTable(gauge_limit)
-        self._connections = ConnectionTable(connection_limit, owners=owners)
+        self._connections = ConnectionTable(connection_limit, owners)
         judging = self._connections.writing.judging
         self._index = PushIndex(self._connections.database, judging, push_limit)
         self._pushes = PushTable(is_counting=False)

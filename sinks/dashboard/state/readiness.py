@@ -6,6 +6,7 @@ import threading
 from dataclasses import fields
 
 from clientscope.api.overview import ReadinessBy, ReadinessGroups, ReadinessItem
+from clientscope.bounded import Recent
 from clientscope.query import READINESS, parse
 from clientscope.readiness import Readiness, known_releases, target_release
 from clientscope.readiness.groups import ReadinessGroup, grouped
@@ -29,7 +30,7 @@ class ReadinessView:
     def __init__(self, state: State) -> None:
         self._state = state
         self._lock = threading.Lock()
-        self._kept: dict[str, tuple[int, SeenNow, bool, list[JudgedClient]]] = {}
+        self._kept: Recent[str, tuple[int, SeenNow, bool, list[JudgedClient]]] = Recent(_MOST_KEPT)
 
     def groups(self, target: str, by: ReadinessBy, limit: int, offset: int, now_ms: int, q: str = "") -> ReadinessGroups:
         """See `ReadinessGroups`; of the clients that ``q`` leaves.
@@ -71,8 +72,6 @@ class ReadinessView:
         release_known = all(map(seen.releases.get, {key.cluster for key, _ in found}))
         asked = UpgradeQuestion(target, seen.releases, self._state.owners, application_of)
         clients = judge_seen(found, asked, now_ms)
-        if len(self._kept) >= _MOST_KEPT:
-            self._kept.clear()
         self._kept[target] = now_ms, seen, release_known, clients
         return seen, release_known, clients
 

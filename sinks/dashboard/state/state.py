@@ -43,7 +43,7 @@ from sinks.dashboard.rows.judging import IndexedPush, key_of_client, tenant
 from sinks.dashboard.rows.lists import GROUP_SORTS, Lists
 from sinks.dashboard.rows.sql import CLIENT_SORTS, CONNECTION_SORTS
 from sinks.dashboard.state.findings import FindingGroupBy
-from sinks.dashboard.state.gauges import MINUTE_MS
+from sinks.dashboard.state.gauges import MINUTE_MS, MinuteTable
 from sinks.dashboard.state.known import Known
 from sinks.dashboard.state.pushes import unpack
 from sinks.dashboard.state.status import differences
@@ -342,9 +342,7 @@ class State(Known):
         """See `Series`."""
         with self._lock:
             minutes = self._series.minutes(now_ms, count)
-            nothing: list[int | None] = [None] * count
-            known = self._series.numbers(minutes) if self._was_live else (nothing, [], nothing, nothing, nothing)
-            total, versions, other, opened, closed = known
+            total, versions, other, opened, closed = (self._series if self._was_live else MinuteTable()).numbers(minutes)
             return Series(
                 version=self.version,
                 feed=self.feed.now,
@@ -354,7 +352,7 @@ class State(Known):
                 other=other,
                 opened=opened,
                 closed=closed,
-                pushes=self._pushes_by_minute(now_ms, minutes) if self._was_live else nothing,
+                pushes=self._pushes_by_minute(now_ms, minutes) if self._was_live else [None] * count,
             )
 
     def results(self, limit: int, pushed_only: bool = False) -> Results:

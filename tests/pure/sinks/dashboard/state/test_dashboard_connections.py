@@ -12,6 +12,7 @@ from clientscope import presence
 from clientscope.model.codec import decode
 from clientscope.model.connection import ClientConnectionRecord
 from clientscope.model.enums import Kind
+from clientscope.profiles.owners import NO_OWNERS
 from sinks.dashboard.state.connections import ConnectionTable
 from sinks.dashboard.state.known import TopicRecord
 from sinks.dashboard.state.state import State
@@ -73,7 +74,7 @@ def test_a_connection_that_was_opened_before_the_records_read_says_so() -> None:
 
 def test_gateways_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(presence, "MOST_GATEWAYS", 1)
-    table = ConnectionTable()
+    table = ConnectionTable(10, NO_OWNERS)
     for name in ("a", "b"):
         table.apply(decode(ClientConnectionRecord, connection_record(0, gateway=name)), 0)
     assert ([each.gateway for each in table.gateways()], table.dropped) == (["a"], {"gateways": 1})

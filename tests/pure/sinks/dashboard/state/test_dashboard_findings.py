@@ -17,6 +17,7 @@ from clientscope.model.codec import as_json, decode
 from clientscope.model.finding import Finding, Suppressed
 from clientscope.model.setting import Redaction, Setting
 from clientscope.model.topics import FINDINGS
+from clientscope.query import Query
 from clientscope.report.findings import FindingChoice
 from sinks.dashboard.rows.judging import Judging
 from sinks.dashboard.rows.sql import Database
@@ -126,7 +127,7 @@ def test_what_nobody_judged_is_not_clean(records: list[TopicRecord], known: bool
 
 def test_a_secret_in_a_record_is_not_kept() -> None:
     value = as_json(made(1)) | {"settings": [{"key": "sasl.password", "value": "hunter2-canary"}]}
-    state, table = live(TopicRecord(FINDINGS, NOW_MS, b"k", json.dumps(value).encode())), FindingTable(Judging(Database()))
+    state, table = live(TopicRecord(FINDINGS, NOW_MS, b"k", json.dumps(value).encode())), FindingTable(Judging(Database()), limit=10)
     (finding,) = state.findings(FindingChoice(), 0, 10).items
     assert finding.settings[0] == Setting("sasl.password", redacted=Redaction("key_prefix", 14))
     table.apply("k", json.dumps(value).encode())
@@ -141,7 +142,7 @@ def test_beyond_the_limit_the_least_urgent_go() -> None:
         one = recorded(made(number, severity=severities[number % 3]))
         table.apply(key_text(one.key), one.value)
     assert len(table) <= 110
-    found, total = table.find(FindingChoice(), limit=100)
+    found, total = table.find(FindingChoice(), Query(), (), 0, 100)
     assert total == len(table)
     assert {finding.severity for finding in found} == {"critical"}
     assert table.dropped["findings"] == 1_000 - len(table)
