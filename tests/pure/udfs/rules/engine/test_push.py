@@ -269,6 +269,9 @@ def test_profiles_have_their_own_limits_and_rules() -> None:
     quick, slow = (push_of(config_record(setting("group.id", group), *settings), thresholds=profiles) for group in ("quick", "slow"))
     assert [outcomes(quick)[code] for code in ("AN202", "AN207")] == [PASSED, FIRED]
     assert (outcomes(slow)["AN202"], "AN207" in outcomes(slow)) == (FIRED, False)
+    (short,) = (rule for rule in RULES if rule.code == "AN202")
+    advised = [short.said_of(push, FIRED).split(": ")[1] for push in (quick, slow)]
+    assert advised == [f"set session.timeout.ms={least} or more." for least in (10_000, 60_000)]
 
 
 def test_a_whole_push_of_javas_is_settled_and_knows_what_has_no_value() -> None:

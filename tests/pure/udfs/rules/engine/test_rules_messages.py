@@ -5,15 +5,10 @@ from __future__ import annotations
 import re
 
 import pytest
-from record_bytes import binaries, config_record, setting
 from rule_batches import fired, push_of, record_of
 
-from clientscope.profiles import APACHE, BUILT_IN, Profile, Thresholds
-from clientscope.profiles.client_patterns import ClientPattern
-from clientscope.profiles.thresholds import ProfileChoice
-from udfs.decode import judged_pushes
-from udfs.rules.engine.pushed_config import PushedConfig
-from udfs.rules.engine.rule import FIRED, PASSED, Case, Rule, judge
+from clientscope.profiles import BUILT_IN, Profile, Thresholds
+from udfs.rules.engine.rule import FIRED, PASSED, Case, Rule
 from udfs.rules.registry import RULES
 
 _NUMBER = re.compile(r"(?<![\w.-])\d+(?:\.\d+)?(?![\w.])")
@@ -50,15 +45,3 @@ def test_who_does_what_it_says_passes(rule: Rule, profile: Profile) -> None:
         corrected = Case(PASSED, {**case.settings, **advice}, defaults, complete=case.complete)
         push = push_of(record_of(corrected), complete=case.complete, thresholds=Thresholds((profile,)))
         assert rule.code not in fired(push), (case.settings, advice)
-
-
-def test_each_message_has_the_threshold_of_the_clients_own_profile() -> None:
-    pushed = [
-        config_record(setting("request.timeout.ms", "5000"), setting("acks", "all"), client_id=client_id) for client_id in ("a", "b", "a")
-    ]
-    chosen = Thresholds((APACHE, BUILT_IN["eventhubs"]), ProfileChoice(((ClientPattern(client_id=("b",)), 1),)))
-    judged, _ = judged_pushes(binaries(*pushed), None)
-    rules = tuple(rule for rule in RULES if rule.code == "AN108")
-    found = [(push, *judge(push, rules)) for push in (PushedConfig(each, chosen) for each in judged if each is not None)]
-    rendered = [rule.said_of(push, judgement.outcome) for push, (rule, judgement) in found]
-    assert [numbers(message) for message in rendered] == [{"10000"}, {"20000"}, {"10000"}]
