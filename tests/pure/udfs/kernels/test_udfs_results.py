@@ -101,17 +101,6 @@ def test_rows_stay_in_order_and_apart() -> None:
     assert b"hunter2" not in pushed["value"]
 
 
-def test_each_push_gets_its_own_verdicts() -> None:
-    keys = [f"secret.{i % 7}" for i in range(40)]
-    rows = results(*(config_record(setting(key, "hunter2"), setting("acks", ("0", "1", "all")[i % 3])) for i, key in enumerate(keys)))
-    for i, (row, key) in enumerate(zip(rows, keys, strict=True)):
-        found = {rule["code"]: rule["settings"] for rule in row["rules"]}
-        assert ("AN101" in found, "AN101" in row["passed"]) == (i % 3 == 0, i % 3 != 0)
-        assert [each["key"] for each in found["SK001"]] == [key]
-        codes = [*found, *row["passed"], *row["not_evaluable"]]
-        assert len(codes) == len(set(codes))
-
-
 @pytest.mark.parametrize("origin", Origin)
 def test_only_a_push_is_expected_to_keep_back_what_kip_1324_excludes(origin: Origin) -> None:
     settings = (setting("security.protocol", "SSL"), setting("sasl.jaas.config", "x", type=Type.PASSWORD), setting("my.own", "1"))
