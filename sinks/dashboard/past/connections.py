@@ -165,23 +165,17 @@ AT = 'CAST("timestamp" AS BIGINT)'
 OF_CLIENTS = f"kind NOT IN ({', '.join(text(kind) for kind in sorted(OF_GATEWAYS))})"
 
 
-def complete_ms(tables: Tables, span: Span) -> int | None:
-    """Until when history has all connections of a span; None for nothing of it.
-
-    Raises:
-        NoAnswer: see `Tables.ask`.
-    """
-    later, newest_ms = tables.written("connections", span)
-    return span.to_ms if later and newest_ms is not None else newest_ms
-
-
 def clients(tables: Tables, span: Span, owners: Owners = NO_OWNERS) -> tuple[pa.Table, int | None]:
-    """All of them, with the columns of `clientscope.api.history.PastClientRow`, and `complete_ms`.
+    """All of them, with the columns of `clientscope.api.history.PastClientRow`.
+
+    Returns:
+        With them until when history has all connections of the span; None for nothing of it.
 
     Raises:
         NoAnswer: see `Tables.ask`; or there are more than `MOST_CLIENTS`.
     """
-    known_ms = complete_ms(tables, span)
+    later, newest_ms = tables.written("connections", span)
+    known_ms = span.to_ms if later and newest_ms is not None else newest_ms
     to_us = 1000 * span.to_ms
     at_first, at_last = (_not_closed(tables, each, known_ms or span.from_ms) for each in (Span(span.from_ms, span.from_ms), span))
     # By broker first: a set of brokers for each client would take more memory than all else.
@@ -397,8 +391,11 @@ MOST_LIFETIMES = 1_000_000
 _Counts = npt.NDArray[np.int64]
 
 
-def lifetimes(tables: Tables, span: Span) -> pa.Table:
+def lifetimes(tables: Tables, span: Span, known_ms: int | None) -> pa.Table:
     """How many connections began and ended in which steps.
+
+    Args:
+        known_ms: until when history has all of them, as `clients` says.
 
     Returns:
         A row for each identity, and each first and last step by number: the identity's columns as `shown_identity` has them,
@@ -408,7 +405,7 @@ def lifetimes(tables: Tables, span: Span) -> pa.Table:
         NoAnswer: see `Tables.ask`; or there are more than `MOST_LIFETIMES` rows.
     """
     steps, from_us = Steps.of(span), 1000 * span.from_ms
-    processes = _processes(tables, span, complete_ms(tables, span) or span.from_ms)
+    processes = _processes(tables, span, known_ms or span.from_ms)
     recorded = _recorded(span.from_ms, span.to_ms)
     ended = f"CASE WHEN is_closed OR last < until - {1000 * RECORDED_EVERY_MS} THEN last ELSE greatest(last, until - 1) END"
     summed = f"max(sequence) AS newest, min({AT}) AS first, max({AT}) AS last, bool_or(kind = '{Kind.CLOSED}') AS is_closed"

@@ -35,7 +35,7 @@ class Questions:
     def __init__(self, folder: str, owners: Owners = NO_OWNERS) -> None:
         self._tables = tables = Tables(folder)
         self._all_clients = lru_cache(2)(lambda span, version: connections.clients(tables, span, owners))
-        self._lifetimes = lru_cache(1)(lambda span, version: connections.lifetimes(tables, span))
+        self._lifetimes = lru_cache(1)(lambda span, version, known_ms: connections.lifetimes(tables, span, known_ms))
         self._open_findings = lru_cache(1)(lambda at_ms, version: findings.at_a_time(tables, at_ms))
         self._ended_findings = lru_cache(1)(lambda span, version: findings.ended(tables, span))
 
@@ -58,8 +58,9 @@ class Questions:
         if not q.strip():
             return connections.series(self._tables, span)
         version = self._tables.version("connections")
-        chosen = connections.chosen(self._all_clients(span, version)[0], q, now_ms)
-        return connections.chosen_series(self._tables, span, self._lifetimes(span, version), chosen)
+        found, complete_ms = self._all_clients(span, version)
+        chosen = connections.chosen(found, q, now_ms)
+        return connections.chosen_series(self._tables, span, self._lifetimes(span, version, complete_ms), chosen)
 
     def _clients(self, span: Span, **chosen: Any) -> Json:
         found, complete_ms = self._all_clients(span, self._tables.version("connections"))
