@@ -9,7 +9,7 @@ import pytest
 from golden import as_bytes, cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from page_state import live, of_gateway, opened
+from page_state import live, of_gateway, opened, process
 
 from clientscope.model.codec import adapter
 from clientscope.model.enums import Kind
@@ -42,16 +42,16 @@ def sums(state: State) -> dict[str, int]:
 def test_until_everything_is_read_numbers_are_unknown_and_never_zero() -> None:
     state = State()
     assert state.overview(NOW).feed == "starting"
-    state.apply([gauge(3), connection(Kind.OPENED), result(1, "fired")])
+    state.apply([gauge(3), connection(Kind.OPENED), result(1, "fired"), process()])
     state.catching_up(3, 10)
     overview = state.overview(NOW)
     assert (overview.feed, overview.progress and (overview.progress.read, overview.progress.total)) == ("catching_up", (3, 10))
     numbers = [overview.connections, overview.software_versions, overview.clients, overview.pushes, overview.findings]
     assert numbers == [None] * 5
-    assert state.counts().series == []
+    assert (state.counts().series, overview.health) == ([], [])
     state.live()
     overview = state.overview(NOW)
-    assert (overview.feed, overview.connections, overview.clients, overview.pushes) == ("live", 3, 1, 1)
+    assert (overview.feed, overview.connections, overview.clients, overview.pushes, len(overview.health)) == ("live", 3, 1, 1, 1)
 
 
 def test_what_was_known_stays_while_kafka_is_unreachable() -> None:

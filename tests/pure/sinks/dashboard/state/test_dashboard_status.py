@@ -9,7 +9,6 @@ from page_state import NOW_MS, answers, broker, browser, live, process
 
 from clientscope.model.topics import STATUS
 from sinks.dashboard.state.known import TopicRecord
-from sinks.dashboard.state.state import State
 
 
 def test_health_is_shown_as_the_process_reported_it() -> None:
@@ -79,9 +78,3 @@ def test_brokers_where_they_differ_and_how_they_are_searched() -> None:
 
     said = answers(browser(live(*BROKERS)), (f"brokers?q={each}" for each in SEARCHES), brief)
     assert is_golden(said, __file__, "brokers.txt")
-
-
-def test_no_health_is_known_before_the_topic_was_read() -> None:
-    state = State()
-    state.apply([process()])
-    assert state.overview(NOW_MS).health == []
