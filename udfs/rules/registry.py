@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from clientscope.model.finding import Finding
-from clientscope.risks import Risk
 from udfs.rules import batching, combinations, connections, delivery, groups, keys, leaks, reading, software, values
 from udfs.rules.engine.rule import DECLARED, Needs, Rule
 
@@ -35,11 +34,6 @@ LOW_CONFIDENCE = frozenset({"SK004"})
 """Rules whose findings are in a list of their own and cause no alert."""
 
 
-def risks_of(code: str) -> tuple[Risk, ...]:
-    """What a finding of this code risks; nothing of a code that is no rule's, such as those of clientscope's own operation."""
-    return DECLARED[code].risks if code in DECLARED else ()
-
-
 def with_risks(finding: Finding) -> Finding:
-    """A finding with what it risks: records of releases before 0.2 don't say it."""
-    return finding if finding.risks else replace(finding, risks=risks_of(finding.code))
+    """A finding with what it risks, by its rule: records of releases before 0.2 don't say it, nor do those of our own operation."""
+    return replace(finding, risks=DECLARED[finding.code].risks) if not finding.risks and finding.code in DECLARED else finding

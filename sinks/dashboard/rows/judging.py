@@ -19,7 +19,6 @@ from clientscope.report.findings import is_counted
 from clientscope.risks import RISKS, Risk
 from clientscope.severities import SEVERITIES
 from sinks.dashboard.rows.sql import LISTED, NO_CLIENT_ID, Database, listed
-from udfs.rules.registry import with_risks
 
 RESULT_KEPT_MS = 24 * 60 * 60 * 1000
 
@@ -57,7 +56,7 @@ def of_finding(finding: Finding) -> Of | None:
     if finding.client_count > len(finding.clients) or finding.state == "stopped":
         applications = [finding.application, *(place.application for place in finding.places)]
         subjects |= {(tenant(each.principal), each.client_id) for each in applications if each.client_id}
-    return Of(finding.code, SEVERITIES.index(finding.severity), tuple(with_risks(finding).risks), frozenset(subjects))
+    return Of(finding.code, SEVERITIES.index(finding.severity), finding.risks, frozenset(subjects))
 
 
 def key_of_client(cluster: str, principal: str | None, address: str, instance: str | None) -> str | None:

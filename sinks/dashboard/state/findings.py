@@ -30,8 +30,7 @@ class _Kept(NamedTuple):
     text: bytes
 
     @classmethod
-    def of(cls, recorded: Finding) -> _Kept:
-        finding = with_risks(recorded)
+    def of(cls, finding: Finding) -> _Kept:
         return cls(
             searched(finding),
             finding.urgency,
@@ -77,7 +76,7 @@ class FindingTable:
         Raises:
             RecordError: the job didn't write it.
         """
-        finding = None if value is None else decode(Finding, value)
+        finding = None if value is None else with_risks(decode(Finding, value))
         kept = None if finding is None else _Kept.of(finding)
         known = self._kept.get(fingerprint)
         if kept == known:
