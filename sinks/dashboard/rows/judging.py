@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from clientscope.fair_share import HeldEntry, too_many
+from clientscope.fair_share import HeldEntry, beyond
 from clientscope.model.client_key import client_key, tenant_of
 from clientscope.model.finding import Finding
 from clientscope.model.principals import ANONYMOUS, authenticated
@@ -237,7 +237,7 @@ class PushIndex:
         row = self._database.row("SELECT * FROM pushes WHERE key = ?", push.key)
         self._database.run(_INSERT, *(push if row is None else _newer(IndexedPush(*row), push)))
         self._count += row is None
-        if self._count > self._limit + self._limit // 20:
+        if self._count > self._limit:
             self._trim()
         self._judging.pushed(push.client_id, push.address)
 
@@ -283,7 +283,7 @@ class PushIndex:
         """The oldest entries of tenants above their share (`clientscope.fair_share`) go."""
         rows = self._database.rows("SELECT key, principal, address, pushed_ms FROM pushes")
         held = (HeldEntry(key, tenant_of(principal or None, address), 0, pushed_ms) for key, principal, address, pushed_ms in rows)
-        gone = [each.key for each in too_many(held, self._limit)]
+        gone = [each.key for each in beyond(held, self._limit)]
         self._database.run(f"DELETE FROM pushes WHERE key IN {LISTED}", listed(gone))
         self._count -= len(gone)
         self.dropped["pushes"] += len(gone)

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple, cast
 
 from clientscope.api.findings import FindingGroup
 from clientscope.api.overview import OpenFindings
-from clientscope.fair_share import HeldEntry, too_many
+from clientscope.fair_share import HeldEntry, beyond
 from clientscope.model.client_key import Tenant, tenant_of
 from clientscope.model.codec import decode, encode
 from clientscope.model.finding import TO_DO, Finding, State
@@ -50,18 +50,20 @@ class _Kept(NamedTuple):
 class FindingTable:
     """The findings, at most ``limit`` and ``limit_bytes`` of them; beyond that some are left out, and counted in ``dropped``.
 
+    Both are one bound: of bytes, of which each finding takes as many as there are for it if there are ``limit``, or more if it is larger.
+
     The least urgent findings of tenants above their share go (`clientscope.fair_share`); ``clientscope``'s own stay.
     What was dropped comes back only with its next record, or a new start.
 
     Attributes:
-        held_bytes: of all records' text.
+        held_bytes: of all records, as they count.
     """
 
     def __init__(self, judging: Judging, limit: int, limit_bytes: int = 128 * 1024 * 1024) -> None:
         self.dropped: Counter[str] = Counter()
         self._judging = judging
-        self._limit = limit
         self._limit_bytes = limit_bytes
+        self._least_bytes = limit_bytes // limit
         self._kept: dict[str, _Kept] = {}
         """By fingerprint."""
         self.held_bytes = 0
@@ -87,9 +89,8 @@ class FindingTable:
             self._remove(fingerprint)
         if kept is not None:
             self._kept[fingerprint] = kept
-            self.held_bytes += len(kept.text)
-            # A tenth more than the limit, so that they are sorted once for many records.
-            if len(self._kept) > self._limit + self._limit // 10 or self.held_bytes > self._limit_bytes:
+            self.held_bytes += self._bytes(kept)
+            if self.held_bytes > self._limit_bytes:
                 self._trim()
         return True
 
@@ -135,38 +136,29 @@ class FindingTable:
         )
 
     def _remove(self, fingerprint: str) -> None:
-        self.held_bytes -= len(self._kept.pop(fingerprint).text)
+        self.held_bytes -= self._bytes(self._kept.pop(fingerprint))
 
     def _in_order(self) -> Iterable[_Kept]:
         if self._ordered is None:
             self._ordered = sorted(self._kept.values(), key=lambda kept: kept.urgency)
         return self._ordered
 
+    def _bytes(self, kept: _Kept) -> int:
+        return max(len(kept.text), self._least_bytes)
+
     def _trim(self) -> None:
-        """Room is made for a tenth of the table."""
-        for most, room, size in ((self._limit, self._limit, _one), (self._limit_bytes, self._limit_bytes * 9 // 10, _bytes)):
-            if sum(map(size, self._kept.values())) <= most:
-                continue
-            # What has ended goes first, then by severity; of equals the one that the fewest clients have.
-            held = [
-                HeldEntry(key, kept.tenant, -_rank(kept), kept.searched["clients"], size(kept))
-                for key, kept in self._kept.items()
-                if kept.searched["kind"] != "operation"
-            ]
-            gone = too_many(held, room)
-            for each in gone:
-                fingerprint = cast(str, each.key)
-                self._remove(fingerprint)
-                self._judging.put(fingerprint, None)
-            self.dropped["findings"] += len(gone)
-
-
-def _one(kept: _Kept) -> int:
-    return 1
-
-
-def _bytes(kept: _Kept) -> int:
-    return len(kept.text)
+        # What has ended goes first, then by severity; of equals the one that the fewest clients have.
+        held = [
+            HeldEntry(key, kept.tenant, -_rank(kept), kept.searched["clients"], self._bytes(kept))
+            for key, kept in self._kept.items()
+            if kept.searched["kind"] != "operation"
+        ]
+        gone = beyond(held, self._limit_bytes)
+        for each in gone:
+            fingerprint = cast(str, each.key)
+            self._remove(fingerprint)
+            self._judging.put(fingerprint, None)
+        self.dropped["findings"] += len(gone)
 
 
 def _rank(kept: _Kept) -> int:
