@@ -11,15 +11,15 @@ import pytest
 from alert_receivers import message, receiver
 from every import every
 from golden import is_golden
-from made_findings import DAY_MS, NOW_MS, leak, made, resolved
+from made_findings import NOW_MS, leak, made, resolved
 
 from clientscope.commands.parser import parser
 from clientscope.model.client import Application
 from clientscope.model.decision import Decision
 from clientscope.model.finding import AffectedClient, Alert, Finding, Owner, Suppressed
-from sinks.alerts import alertmanager, webhook
+from sinks.alerts import webhook
 from sinks.alerts.alertmanager import Alerts
-from sinks.alerts.message import MOST_BODY, Texts, inert
+from sinks.alerts.message import MOST_BODY, Texts
 from sinks.alerts.outbox import Place
 
 PAGE = "https://clientscope.example.com/kafka/"
@@ -122,13 +122,3 @@ def test_a_body_is_at_most_three_thousand_characters_and_whole() -> None:
     assert body.endswith("--why 'known, until then'"), "nothing was cut off"
     (hook,) = json.loads(webhook.payload(message(long), Texts()))["data"]["findings"]
     assert len(hook["message"]) == 500
-
-
-def test_what_is_inert_can_still_be_read() -> None:
-    assert inert("User:alice@EXAMPLE.COM") == "User:alice＠EXAMPLE.COM"
-    assert inert("orders_eu-1.prod") == "orders_eu-1.prod"
-
-
-def test_labels_are_identity_alone() -> None:
-    before, after = made(), made(client_count=9_000, last_seen_ms=NOW_MS + DAY_MS, message="another sentence", revision=7)
-    assert alertmanager.labels(before) == alertmanager.labels(after)
