@@ -51,7 +51,6 @@ class ErasureSubject:
 class Erased:
     """What was done to a table: rows that went, files that went from the disk, and rows that are left, counted anew."""
 
-    table: str
     rows: int
     files: int
     left: int
@@ -65,19 +64,20 @@ def erase_rows(folder: str, subject: ErasureSubject, *, dry_run: bool = False) -
     Raises:
         ClientscopeError: rows are left; do it again.
     """
-    table, name = opened(folder), folder.rpartition("/")[2]
+    table = opened(folder)
     if not subject.columns.keys() <= {field.name for field in table.schema().fields}:
         return None
     rows = _count(table, subject)
     if dry_run:
-        return Erased(name, rows, 0, rows)
+        return Erased(rows, 0, rows)
     if rows:
         _delete(table, subject)
     removed = remove_unused(folder, table)  # also what a compaction has left of them
     left = _count(opened(folder), subject)
     if left:
+        name = folder.rpartition("/")[2]
         raise ClientscopeError(f"{left} rows are in {name} again", "the client is still connected: stop it, then repeat the command")
-    return Erased(name, rows, len(removed), left)
+    return Erased(rows, len(removed), left)
 
 
 def erase_records(kafka: KafkaAccess, subject: ErasureSubject, *, dry_run: bool = False) -> int:

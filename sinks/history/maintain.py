@@ -22,7 +22,6 @@ class Maintained:
         size_bytes: of the rows' files, afterwards.
     """
 
-    table: str
     rows: int
     files: int
     size_bytes: int
@@ -49,7 +48,7 @@ def maintain(folder: str, today: date, retention_days: int) -> Maintained:
     removed = remove_unused(folder, table)
     files = table.get_add_actions(flatten=True)
     sizes, rows = files.column("size_bytes").to_pylist(), files.column("num_records").to_pylist()
-    return Maintained(folder.rpartition("/")[2], sum(row or 0 for row in rows), len(sizes), sum(sizes), expired, compacted, len(removed))
+    return Maintained(sum(row or 0 for row in rows), len(sizes), sum(sizes), expired, compacted, len(removed))
 
 
 def _expire(table: DeltaTable, before: date) -> int:

@@ -54,7 +54,7 @@ def rows(folder: Path) -> list[dict[str, Any]]:
 def test_old_rows_go_and_days_that_are_over_become_a_file(pushes: Path) -> None:
     before = rows(pushes)
     done = maintain(str(pushes), TODAY, 400)
-    assert (done.table, done.rows, done.expired, done.compacted) == ("pushes", 10, 2, 3)
+    assert (done.rows, done.expired, done.compacted) == (10, 2, 3)
     assert rows(pushes) == [each for each in before if each["date"] > TODAY - timedelta(days=400)]
     by_day = [path.parent.name for path in pushes.rglob("*.parquet") if "_delta_log" not in path.parts]
     assert sorted(by_day) == ["date=2026-08-12", "date=2026-09-21", "date=2026-09-21"], "files of before are off the disk"
@@ -99,13 +99,13 @@ def test_f35_who_is_erased_is_in_no_file_any_more_and_nobody_else_is_gone(pushes
     if compacted:  # leaves files of before with the same rows, where nothing takes them away
         DeltaTable(pushes).optimize.compact()
     assert on_disk(pushes, CANARY)
-    assert erase_rows(str(pushes), ErasureSubject(client_id=CANARY), dry_run=True) == Erased("pushes", 1, 0, 1)
+    assert erase_rows(str(pushes), ErasureSubject(client_id=CANARY), dry_run=True) == Erased(1, 0, 1)
     done = erase_rows(str(pushes), ErasureSubject(client_id=CANARY))
     assert done is not None
     assert (done.rows, done.left, done.files >= 1) == (1, 0, True)
     assert on_disk(pushes, CANARY) == []
     assert rows(pushes) == others
-    assert erase_rows(str(pushes), ErasureSubject(client_id=CANARY)) == Erased("pushes", 0, 0, 0)
+    assert erase_rows(str(pushes), ErasureSubject(client_id=CANARY)) == Erased(0, 0, 0)
 
 
 def test_an_erasure_matches_every_field_of_its_subject(pushes: Path) -> None:

@@ -96,7 +96,7 @@ def test_they_are_erased_like_the_others(recorder: Recorder, clock: Clock, tmp_p
     clock.s += 60
     recorder.look({}, {"1": record(1, 1)})
     principal = made(1).application.principal
-    assert erase_rows(str(tmp_path / "findings"), ErasureSubject(principal=principal)) == Erased("findings", 2, 2, 0)
+    assert erase_rows(str(tmp_path / "findings"), ErasureSubject(principal=principal)) == Erased(2, 2, 0)
     assert erase_rows(str(tmp_path / "gauges"), ErasureSubject(principal=principal)) is None, "which names nobody"
 
 
