@@ -85,7 +85,7 @@ def batch_of_history(spark: SparkSession, topic: str, folder: Path, size: int, r
         rows.unpersist(blocking=True)
 
     write()
-    (file,) = samples.since(str(folder / suite.table), 0).files
+    (file,), _ = samples.since(str(folder / suite.table), 0)
     found = samples.sample(topic, str(folder / suite.table), [file], MOST_READ, MOST_ROWS, chance)
     assert found is not None
     _, result = validator.validate(found.facts, 1.0)

@@ -52,9 +52,8 @@ class SampleChecks:
             begun = time.monotonic()
             validated: Validated = {"topic": topic, "rows": 0, "seconds": 0.0, "outcomes": [], "error": ""}
             try:
-                new = samples.since(self._table(topic), version)
-                looked["next_versions"][topic] = new.next_version
-                self._validate(topic, new.files, validated)
+                files, looked["next_versions"][topic] = samples.since(self._table(topic), version)
+                self._validate(topic, files, validated)
             except Exception as error:
                 place = extract_tb(error.__traceback__)[-1]
                 validated["error"] = f"{type(error).__name__} at {Path(place.filename).name}:{place.lineno}"

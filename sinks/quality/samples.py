@@ -24,19 +24,6 @@ from udfs.kernels import sample_facts
 _OPERATION = "WRITE"
 
 
-@dataclass(frozen=True)
-class Commits:
-    """What has been committed to a table.
-
-    Attributes:
-        files: that the job has appended, the newest last, below the table's folder.
-        next_version: the version that is looked for next.
-    """
-
-    files: tuple[str, ...]
-    next_version: int
-
-
 def next_version(table: str) -> int:
     """The number of the version that will be committed next; 0 where there is no table yet."""
     try:
@@ -48,8 +35,10 @@ def next_version(table: str) -> int:
     return max((int(number) for number in numbers if number.isdecimal()), default=-1) + 1
 
 
-def since(table: str, version: int) -> Commits:
-    """What has been committed from a version on."""
+def since(table: str, version: int) -> tuple[list[str], int]:
+    """What has been committed from a version on: the files that the job has appended, below the table's folder, the newest last; and the
+    version to look for next.
+    """
     found: list[str] = []
     with suppress(TableNotFoundError, FileNotFoundError):
         below = files(table)
@@ -59,7 +48,7 @@ def since(table: str, version: int) -> Commits:
             if any(action.get("commitInfo", {}).get("operation") == _OPERATION for action in actions):
                 found += [unquote(action["add"]["path"]) for action in actions if "add" in action]
             version += 1
-    return Commits(tuple(found), version)
+    return found, version
 
 
 ROWS_AT_ONCE = 512

@@ -28,7 +28,6 @@ class Validator:
     """Holds one topic's samples against its suite.  Not for two threads at a time."""
 
     def __init__(self, suite: Suite) -> None:
-        self.suite = suite
         config = DataContextConfig(
             store_backend_defaults=InMemoryStoreBackendDefaults(init_temp_docs_sites=False),  # it would leave a folder in /tmp
             analytics_enabled=False,

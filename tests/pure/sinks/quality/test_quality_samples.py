@@ -20,7 +20,7 @@ from sinks.quality.suites import OF, SUITES, ExpectationVerdict
 
 def sampled(history: Path, topic: str, most_read: int = 1_000, most_rows: int = 1_000) -> Sample | None:
     table = str(history / SUITES[topic].table)
-    return sample(topic, table, samples.since(table, 0).files, most_read, most_rows, np.random.default_rng(7))
+    return sample(topic, table, samples.since(table, 0)[0], most_read, most_rows, np.random.default_rng(7))
 
 
 def of(history: Path, topic: str, **most: int) -> Sample:
@@ -77,9 +77,9 @@ def test_of_a_backlog_the_newest_files_are_read_and_all_are_counted(tmp_path: Pa
 def test_a_file_that_is_gone_is_passed_over(tmp_path: Path) -> None:
     append(tmp_path, CONFIGS, pushes(number=3))
     append(tmp_path, CONFIGS, pushes(number=5))
-    (tmp_path / "pushes" / samples.since(str(tmp_path / "pushes"), 0).files[0]).unlink()
+    (tmp_path / "pushes" / samples.since(str(tmp_path / "pushes"), 0)[0][0]).unlink()
     assert of(tmp_path, CONFIGS).rows == 5
-    (tmp_path / "pushes" / samples.since(str(tmp_path / "pushes"), 0).files[1]).unlink()
+    (tmp_path / "pushes" / samples.since(str(tmp_path / "pushes"), 0)[0][1]).unlink()
     assert sampled(tmp_path, CONFIGS) is None
 
 
