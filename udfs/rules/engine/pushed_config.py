@@ -57,6 +57,10 @@ class EffectiveValue:
         return v.number_text(self.number) if self.text is None else self.text
 
 
+_UNKNOWN = EffectiveValue("observed", None, math.nan, None, None)
+"""Of a key that isn't known to have a value: nobody set it, nor is it a default."""
+
+
 class PushedConfig:
     """One push, and what is known of its client.
 
@@ -165,8 +169,7 @@ class PushedConfig:
 
     def number(self, key: str) -> float:
         """The effective value; NaN where it isn't known, or is no number."""
-        held = self.values.get(key)
-        return math.nan if held is None else held.number
+        return self.values.get(key, _UNKNOWN).number
 
     def text(self, key: str, settled: bool = True) -> str | None:
         """The effective value; None where it isn't known.
@@ -174,35 +177,32 @@ class PushedConfig:
         Args:
             settled: after the effect of other settings; False for the value as pushed.
         """
-        held = self.values.get(key)
-        return None if held is None else held.text if settled else held.asked
+        held = self.values.get(key, _UNKNOWN)
+        return held.text if settled else held.asked
 
     def is_set(self, key: str) -> bool:
         """Whether the user set it."""
-        held = self.values.get(key)
-        return held is not None and held.origin == "set"
+        return self.values.get(key, _UNKNOWN).origin == "set"
 
     def is_default(self, key: str) -> bool:
         """Whether it is the client's default."""
-        held = self.values.get(key)
-        return held is not None and held.origin == "default"
+        return self.values.get(key, _UNKNOWN).origin == "default"
 
     def is_absent(self, key: str) -> bool:
         """Whether it is known to have no value at all."""
-        if self.values.get(key) is not None:
+        if key in self.values:
             return False
         return self.complete or (self.whole and self.client_type is not None and key in v.LISTED[self.client_type])
 
     def is_seen_unset(self, key: str) -> bool:
         """Whether a gateway saw that the client has set nothing, and recorded it as the default that it is."""
-        held = self.values.get(key)
-        seen = held is not None and held.place is not None and self.settings[held.place].origin == "default"
-        return seen and self.record.origin == Origin.OBSERVED
+        place = self.values.get(key, _UNKNOWN).place
+        return place is not None and self.settings[place].origin == "default" and self.record.origin == Origin.OBSERVED
 
     def is_hidden(self, key: str) -> bool:
         """Whether there is a value that may not be shown."""
-        held = self.values.get(key)
-        return held is not None and held.place is not None and self.settings[held.place].redacted is not None
+        place = self.values.get(key, _UNKNOWN).place
+        return place is not None and self.settings[place].redacted is not None
 
     def untouched(self, key: str, client_type: ClientType, value: str) -> bool:
         """Whether a client of this software has this value when its user sets nothing; False where that isn't known."""
