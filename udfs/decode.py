@@ -128,7 +128,7 @@ def decode_pushes(values: pa.Array, key: DigestKey | None = None) -> pa.StructAr
     """
     judged, errors = judged_pushes(values, key)
     special = {"configs": _configs(judged), "written": pa.array([each and each.written for each in judged], PUSH.field("written").type)}
-    return _columns([each and each.record for each in judged], errors, PUSH, special)
+    return as_columns([each and each.record for each in judged], errors, PUSH, special)
 
 
 def judged_pushes(values: pa.Array, key: DigestKey | None) -> tuple[list[JudgedRecord | None], list[str | None]]:
@@ -153,7 +153,7 @@ def decode_connections(values: pa.Array, key: DigestKey | None = None) -> pa.Str
         "requested_versions": pa.array([record and record.requested for record in records], pa.binary()),
         "traffic": _lists([record.traffic if record else None for record in records], _TRAFFIC),
     }
-    return _columns(records, errors, CONNECTION, special)
+    return as_columns(records, errors, CONNECTION, special)
 
 
 @lru_cache(maxsize=4)
@@ -179,7 +179,12 @@ def read_each(read: Callable[[bytes | None], Record], values: pa.Array) -> tuple
     return records, errors
 
 
-def _columns(records: Sequence[object], errors: Sequence[str | None], of: pa.StructType, special: dict[str, pa.Array]) -> pa.StructArray:
+def as_columns(records: Sequence[object], errors: Sequence[str | None], of: pa.StructType, special: dict[str, pa.Array]) -> pa.StructArray:
+    """Rows of ``of``: of each record, or why it is none.
+
+    Args:
+        special: the columns that aren't attributes of records.
+    """
     special = {**special, DECODE_ERROR.name: pa.array(errors, DECODE_ERROR.type)}
     plain = [field for field in of if field.name not in special]
     of_fields, blank = attrgetter(*(field.name for field in plain)), (None,) * len(plain)

@@ -9,7 +9,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import pyarrow as pa
@@ -26,7 +26,7 @@ from clientscope.model.codec import decode, invalid_fields
 from clientscope.model.fields import GivenName, Id32, Name, SecurityProtocol, Uuid, record
 from clientscope.model.telemetry import ATTRIBUTES, MOST_RECORD_BYTES, TERMINATING
 from clientscope.policy.redaction import ClientNames
-from udfs.decode import DECODE_ERROR, PUSH, read_each
+from udfs.decode import DECODE_ERROR, PUSH, as_columns, read_each
 
 
 @record
@@ -72,6 +72,8 @@ TOPICS = pa.field("topics", pa.list_(pa.string()))
 """Column behind them: the topics that the client wrote or read since its last push, one more than `MOST_TOPICS` where there are more.
 History's table doesn't have it.
 """
+
+_ROW = pa.struct([*CLIENT, *COLUMNS, TOPICS, DECODE_ERROR])
 
 _NANOSECONDS = 1_000_000
 _LONGEST_MS = 86_400_000
@@ -196,13 +198,10 @@ def rows_of_facts(values: pa.Array, key: DigestKey | None = None) -> pa.StructAr
     """
     names = ClientNames(key)
     read, errors = read_each(client_facts, values)
-    facts = [each and replace(each, client=names.of_record(each.client)) for each in read]
-    columns = [
-        *(pa.array([each and getattr(each.client, column.name) for each in facts], column.type) for column in CLIENT),
-        pa.array([each and each.kind for each in facts], pa.string()),
-        pa.array([each and each.interval_ms for each in facts], pa.int64()),
-        *(pa.array([each and each.values.get(fact.name) for each in facts], pa.float64()) for fact in FACTS),
-        pa.array([each and [name for name, _ in each.topics.most_common(MOST_TOPICS + 1)] for each in facts], TOPICS.type),
-        pa.array(errors, pa.string()),
-    ]
-    return pa.StructArray.from_arrays(columns, fields=[*CLIENT, *COLUMNS, TOPICS, DECODE_ERROR])
+    said = {
+        "client_kind": pa.array([each and each.kind for each in read], pa.string()),
+        "interval_ms": pa.array([each and each.interval_ms for each in read], pa.int64()),
+        **{fact.name: pa.array([each and each.values.get(fact.name) for each in read], pa.float64()) for fact in FACTS},
+        TOPICS.name: pa.array([each and [name for name, _ in each.topics.most_common(MOST_TOPICS + 1)] for each in read], TOPICS.type),
+    }
+    return as_columns([each and names.of_record(each.client) for each in read], errors, _ROW, said)
