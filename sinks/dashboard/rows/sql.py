@@ -197,11 +197,7 @@ def _opposite(part: Term | Choice, of: Sql) -> Sql:
 
 
 def _all(parts: Iterable[Sql]) -> Sql:
-    conditions, parameters = [], []
-    for condition, values in parts:
-        conditions.append(condition)
-        parameters += values
-    return " AND ".join(conditions), parameters
+    return _joined(" AND ", parts)
 
 
 def order(keys: Sequence[Key], columns: dict[str, str], last: Sequence[str] = _IN_ORDER) -> str:
@@ -216,7 +212,7 @@ def _of_term(term: Term, codes: Collection[str]) -> Sql:
         column = _OF_LIBRARY[term.field] if term.library else term.field
         condition, values = _any(_condition(each, column) for each in term.any_of)
         # Few rows are looked at so, and of clients one number each.
-        condition = f"{column} IS NOT NULL AND {condition}" if term.library else condition
+        condition = f"{column} IS NOT NULL AND ({condition})" if term.library else condition
         return f"c.shape IN (SELECT id FROM shapes WHERE {condition})", values
     kind = CLIENTS[term.field].kind
     if term.field == "connected":
@@ -229,11 +225,12 @@ def _of_term(term: Term, codes: Collection[str]) -> Sql:
 
 
 def _any(parts: Iterable[Sql]) -> Sql:
-    conditions, parameters = [], []
-    for condition, values in parts:
-        conditions.append(f"({condition})" if " AND " in condition else condition)
-        parameters += values
-    return f"({' OR '.join(conditions)})", parameters
+    return _joined(" OR ", parts)
+
+
+def _joined(word: str, parts: Iterable[Sql]) -> Sql:
+    joined = list(parts)
+    return word.join(f"({condition})" for condition, _ in joined), [value for _, values in joined for value in values]
 
 
 def _condition(condition: Condition, column: str) -> Sql:

@@ -109,7 +109,7 @@ _TERMS = st.one_of(
     st.builds("{}:{}*".format, _OF_TEXT, st.lists(_PIECE, max_size=4).map("".join)),
     st.lists(_PIECE, min_size=1, max_size=4).map("".join).filter(lambda text: text.strip("*-")),
     st.builds("software:lib* version:{}{}".format, st.sampled_from(["<", "<=", ">", ">="]), st.sampled_from(["2", "2.5.3", "2.6", "10"])),
-    st.sampled_from(["owner:payments", 'owner:"web shop"', 'owner:""', "owner:*a*"]),
+    st.sampled_from(["owner:payments", 'owner:"web shop"', 'owner:""', "owner:*a*", 'software:sarama,""']),
     st.sampled_from(["version:2.*", "version:unknown", "broker:0", "broker:>0", "broker:0,1", "connections:>1", "connections:1"]),
     st.sampled_from(["finding:none", "finding:not-judged", "finding:>=high", "finding:low", "finding:SK*", "finding:AN204,critical"]),
     st.sampled_from(["connected:no", "connected:yes,no", "disconnected:<205s", "disconnected:>205s", "opened_per_minute:0"]),
