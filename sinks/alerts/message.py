@@ -117,7 +117,7 @@ class Texts:
         lines = [first + (f": {len(findings):,} findings of {_codes(findings)}" if several else "")]
         lines.append(inert(unmarked(worst.sentence or worst.message), 500))  # the sentence doesn't say whose it is: that has a line
         if worst.sentence and worst.settings:
-            lines.append(f"Settings: {', '.join(_some([inert(setting.key, 80) for setting in worst.settings], 3))}")
+            lines.append(f"Settings: {_some([inert(setting.key, 80) for setting in worst.settings], 3)}")
         lines += [f"Who: {_who(finding)[: 900 // min(len(findings), _NAMED)]}" for finding in findings[:_NAMED]]
         if len(findings) > _NAMED:
             lines.append(f"+{len(findings) - _NAMED:,} more")
@@ -170,16 +170,16 @@ def _who(finding: Finding) -> str:
         parts.append(f"principal {inert(of.principal, 80)}")
     known = [client for client in finding.clients if client.software_name != UNKNOWN_SOFTWARE]
     software = sorted({f"{inert(client.software_name, 40)} {inert(client.software_version, 30)}".strip() for client in known})
-    parts += _some([each for each in software if each], 2)
-    parts += _some(sorted({inert(client.address, 45) for client in finding.clients if client.address}), _NAMED, finding.client_count)
+    parts.append(_some([each for each in software if each], 2))
+    addresses = sorted({inert(client.address, 45) for client in finding.clients if client.address})
+    parts.append(_some(addresses, _NAMED, finding.client_count))
     return ", ".join(part for part in parts if part)
 
 
-def _some(texts: list[str], most: int, of: int = 0) -> list[str]:
+def _some(texts: list[str], most: int, of: int = 0) -> str:
     """The first few, and how many more there are."""
-    more = max(len(texts), of) - min(most, len(texts))
-    named = texts[:most]
-    return [" ".join([", ".join(named), f"+{more:,}"]) if more > 0 and named else ", ".join(named)] if named else []
+    named, more = ", ".join(texts[:most]), max(len(texts), of) - min(most, len(texts))
+    return f"{named} +{more:,}" if more > 0 and named else named
 
 
 def _codes(findings: Sequence[Finding]) -> str:
