@@ -234,9 +234,6 @@ _OF_ALL = tuple(
 )  # fmt: skip
 
 REFUSALS: tuple[Refusal, ...] = (*_OF_PRODUCERS, *_OF_CONSUMERS, *_OF_ADMINS, *_OF_ALL)
-_SETTLED = "enable.idempotence"
-"""What others of the settings change."""
-
 _DIALECTS = frozenset(dialect for refusal in REFUSALS for dialect in refusal.dialects)
 
 
@@ -248,9 +245,9 @@ def _checks(software: KnownSoftware, candidates: frozenset[ClientType]) -> list[
 
 def _contradicting(push: PushedConfig, refusal: Refusal) -> Sequence[Setting]:
     """The settings of a combination that is refused, the first of them with the condition to start."""
-    # As the user asked for it, not as other settings made it.
+    # As the user asked for it, not as other settings made it, as they do with this one alone.
     first, *others = (
-        replace(each, value=push.text(_SETTLED, settled=False)) if each.key == _SETTLED and each.origin == "set" else each
+        replace(each, value=push.text(_IDEMPOTENCE, settled=False)) if each.key == _IDEMPOTENCE and each.origin == "set" else each
         for each in push.evidence(refusal.keys)
     )
     return [replace(first, note=refusal.because), *others]
