@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from golden import is_golden
+from golden import is_golden, texts
 from past_tables import DAY_MS, HELD_BACK, HOUR_MS, MINUTE_MS, NOW_MS, append, changed, push, setting
 
 from sinks.dashboard.past import pushes, tables
@@ -65,64 +65,12 @@ def test_clients_that_changed_alike_are_one_difference(tmp_path: Path) -> None:
     assert differing(tmp_path, client_id="orders-99") == []
 
 
-LZ4 = ("compression.type", "lz4")
-CHANGED: dict[str, tuple[list[dict[str, Any]], str]] = {
-    # What was pushed or seen, and by whom.
-    "a new instance is compared with its application, a week before; its name is no change": (
-        [instance(ago(9 * 1440), "orders-7", "all"), instance(ago(1), "orders-8", "1")],
-        "orders",
-    ),
-    "neither what is too old nor a consumer of its name is a start before it": (
-        [
-            instance(ago(31 * 1440), "orders-1", "all"),
-            push(ago(1440), setting("group.id", "g"), setting("fetch.min.bytes", "1"), client_id="orders-1"),
-            instance(ago(1), "orders-1", "1"),
-        ], "orders",
-    ),
-    "a push is not compared with a log": (
-        [push(ago(120), setting("acks", "all"), client_id="a", origin="request_log"), push(ago(1), setting("acks", "1"), client_id="a")],
-        "a",
-    ),
-    "restarts without a change are said once": (
-        [instance(ago(number), "orders-1", "all") for number in reversed(range(1, 120))], "orders-1",
-    ),
-    "the ends of the range are compared": (
-        [instance(ago(minutes), "orders-1", acks) for minutes, acks in ((70, "all"), (40, "0"), (30, "1"), (20, "0"))],
-        "orders-1",
-    ),
-    "settings seen of requests are no start and never unset": (
-        [
-            instance(ago(180), "app", "1"), instance(ago(30), "app", "0"),
-            *(seen(ago(at), ("acks", "1"), *([] if at % 2 else [LZ4]), gateway=at % 3) for at in reversed(range(1, 200, 7))),
-        ], "app",
-    ),
-    "two instances that differ all the time have not changed": (
-        [seen(ago(200 - n), ("acks", ("1", "all")[n % 2]), address=f"10.0.0.{n % 2}") for n in range(199)], "app",
-    ),
-    "an old value seen beside others is compared": (
-        [
-            seen(ago(180), ("acks", "1"), LZ4), seen(ago(120), LZ4), seen(ago(30), ("acks", "all")),
-            seen(ago(20), ("compression.type", "none")),
-        ],
-        "app",
-    ),
-    **{
-        f"less that is seen is nothing unset, and a consumer of its name another client, {before} minutes before": (
-            [
-                seen(ago(before), ("acks", "1"), LZ4), seen(ago(30), ("acks", "all"), LZ4, ("max.request.size", "9")),
-                seen(ago(10), ("acks", "all"), software_version="1.5"), seen(ago(9), ("fetch.min.bytes", "1"), ("group.id", "g")),
-            ],
-            "app",
-        )
-        for before in (120, 20 * 1440)
-    },
-    "a secret by today's rules is no value": (
-        [
-            push(ago(1440), setting("acks", "all"), HELD_BACK, client_id="a"),
-            push(ago(1), setting("acks", "all"), setting("sasl.jaas.config", "password=hunter2"), client_id="a"),
-        ], "a",
-    ),
-}  # fmt: skip
+def row(line: str) -> dict[str, Any]:
+    """A push that cases/compared.txt has."""
+    minutes, origin, name, *words = line.split()
+    settings = [setting(*word.split("=", 1)) if "=" in word else HELD_BACK for word in words if ":" not in word]
+    more = (SEEN if origin == "observed" else {}) | dict(word.split(":") for word in words if ":" in word)
+    return push(ago(int(minutes)), *settings, **{"client_id": name, "origin": origin, **more})
 
 
 def test_compares_with_the_start_before(tmp_path: Path) -> None:
@@ -130,8 +78,8 @@ def test_compares_with_the_start_before(tmp_path: Path) -> None:
         return "nothing" if side is None else f"{(NOW_MS - side['pushed_ms']) // MINUTE_MS} minutes ago"
 
     text = ""
-    for number, (why, (rows, name)) in enumerate(CHANGED.items()):
-        append(tmp_path / str(number), "pushes", rows)
+    for number, (name, why, rows) in enumerate(texts(__file__, "compared.txt")):
+        append(tmp_path / str(number), "pushes", map(row, rows.splitlines()))
         text += f"{why}\n"
         for each in differing(tmp_path / str(number), **{"application" if name == "orders" else "client_id": name}):
             changes = each["changes"] if each["changes"] is None else changed(each)
