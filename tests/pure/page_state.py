@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+from every import every
 from fastapi.testclient import TestClient
+from golden import is_golden
 from page_app import page_app
 from prometheus_client.exposition import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
@@ -158,3 +162,9 @@ def answers(http: TestClient, paths: Iterable[str], brief: Callable[[Any], Any] 
         body = brief(answer.json()) if answer.status_code == 200 else answer.json()
         text += f"GET {path}\n{answer.status_code} {json.dumps(body, ensure_ascii=False)}\n\n"
     return text
+
+
+def says(http: TestClient, test: str, name: str, brief: Callable[[Any], Any] = lambda body: body) -> bool:
+    """Whether the API says, in short, to all that the text of that name beside a test's ``__file__`` asks for what stands there."""
+    asked = re.findall(r"^GET (.*)$", (Path(test).parent / "golden" / name).read_text(), re.MULTILINE)
+    return is_golden(answers(http, every(asked), brief), test, name)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from itertools import chain
 from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
-from golden import cases, is_golden
-from page_state import NOW_MS, answers, browser, found, live
+from golden import cases
+from page_state import NOW_MS, browser, found, live, says
 
 from clientscope.errors import EnvironmentProblem
 from sinks.dashboard.http.access import Access, Visitor
@@ -87,12 +88,9 @@ def test_unknown_fields_and_findings_are_refused(topic: Topic) -> None:
 
 def test_one_finding_and_groups_of_them() -> None:
     http = client(None)
-    groups = [f"findings/groups?group={group}" for group in ("code", "principal", "owner", "severity")]
-    paths = [f"findings/{9:032x}", *groups, "findings?q=seferity:high"]
-    assert is_golden(answers(http, paths), __file__, "findings.txt")
-    searches = ["q=state:closed", "q=client_id:app -code:SK*", "sort=-code"]
-    said = answers(http, (f"findings?{each}" for each in searches), lambda body: [each["code"] for each in body["items"]])
-    assert is_golden(said, __file__, "searches.txt")
-    for each in (each for path in groups for each in http.get(f"/api/v1/{path}").json()["items"]):
+    assert says(http, __file__, "findings.txt")
+    assert says(http, __file__, "searches.txt", lambda body: [each["code"] for each in body["items"]])
+    groups = [http.get(f"/api/v1/findings/groups?group={group}").json()["items"] for group in ("code", "principal", "owner", "severity")]
+    for each in chain.from_iterable(groups):
         assert http.get("/api/v1/findings", params={"q": each["q"]}).json()["total"] == each["findings"]
     assert http.get(f"/api/v1/findings/{LEAK}").json()["code"] == "SK001"

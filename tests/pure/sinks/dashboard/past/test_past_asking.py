@@ -15,8 +15,7 @@ from pathlib import Path
 import pytest
 from every import every
 from fastapi.testclient import TestClient
-from golden import is_golden
-from page_state import answers, browser, live, pushed
+from page_state import browser, live, pushed, says
 from past_tables import DAY_MS, HOUR_MS, MINUTE_MS, NOW_MS, append, connection, finding, gauge, heartbeat, push, setting
 from patience import LIMIT_S, until
 from record_bytes import setting as record_setting
@@ -102,14 +101,8 @@ def test_starts_are_complete_as_far_as_the_topic_has_none_later(shared: Past) ->
             assert answer["complete_ms"] == complete_ms, (path, live_ms)
 
 
-MISTAKES = [
-    "clients?q=app%20lisener:x", "clients?sort=-nothing", "findings?q=listener:x", "findings/ended?sort=code,x", "clients/export?q=nope:1",
-    "series?q=nope:1", f"series?from={NOW_MS + 1}", f"series?from={NOW_MS - 9}&to={NOW_MS - 9}", f"series?from=0&to={NOW_MS}", "starts",
-]  # fmt: skip
-
-
 def test_a_mistake_is_reported_with_its_place(shared: Past) -> None:
-    assert is_golden(answers(asks_of(shared), (f"history/{each}" for each in MISTAKES)), __file__, "mistakes.txt")
+    assert says(asks_of(shared), __file__, "mistakes.txt")
 
 
 def test_no_history_no_table_no_disk(tmp_path: Path, asks: Asking) -> None:
