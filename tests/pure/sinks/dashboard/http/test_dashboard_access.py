@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from fastapi import FastAPI
+from golden import cases
 from http_attacks import get
 from page_app import LOCAL, page_app
 from page_state import found, live
@@ -247,40 +248,19 @@ def test_on_loopback_every_request_is_the_serving_user_by_default() -> None:
     assert serving(reader).get("/api/v1/me").status_code == 421
 
 
-@pytest.mark.parametrize(
-    ("text", "mode", "message"),
-    [
-        ("x" * 20, 0o604, "every user"),
-        ("short", 0o600, "line 1 is no token"),
-        ("a b " + "x" * 20, 0o600, "line 1 is no token"),
-        ("# nothing\n", 0o600, "no tokens"),
-        ("é" * 20, 0o600, "line 1 is no token"),
-        ("x" * 20 + "\n" + "x" * 20, 0o600, "token files twice"),
-    ],
-)
-def test_a_token_file_that_is_none_is_refused_and_not_quoted(tmp_path: Path, text: str, mode: int, message: str) -> None:
-    file = private(tmp_path / "tokens", text, mode)
+@pytest.mark.parametrize(("text", "mode", "message"), cases(__file__, "token_files.txt"))
+def test_a_token_file_that_is_none_is_refused_and_not_quoted(tmp_path: Path, text: str, mode: str, message: str) -> None:
+    file = private(tmp_path / "tokens", text.replace("\\n", "\n").replace("\\#", "#"), int(mode, 8))
     with refused(message) as caught:
         access_of(settings(reader_token_file=file), "127.0.0.1")
     assert "xxx" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    "given",
-    [
-        {"proxy_user_header": "X-User"},
-        {"trusted_proxies": "10.0.0.5"},
-        {"proxy_user_header": "X-User", "trusted_proxies": "0.0.0.0/0"},
-        {"reader_token_file": Path("/nowhere/tokens")},
-        *(
-            {"external_url": url}
-            for url in ("page.example", "ftp://page.example", "https://me@page.example", "https://a.example/?a", "https://")
-        ),
-    ],
-)
-def test_half_of_it_is_refused(given: dict[str, Any]) -> None:
-    with pytest.raises(ValueError if "external_url" in given else SettingsError):
-        access_of(settings(**given), "127.0.0.1")
+@pytest.mark.parametrize("given", cases(__file__, "halves.txt"))
+def test_half_of_it_is_refused(given: list[str]) -> None:
+    said = dict(each.split("=") for each in given[0].split())
+    with pytest.raises(ValueError if "external_url" in said else SettingsError):
+        access_of(settings(**said), "127.0.0.1")
 
 
 THEIRS = {"sec-fetch-site": "cross-site", "origin": "https://evil.example"}
@@ -431,18 +411,10 @@ def test_f38_pages_without_authentication_are_for_loopback_alone(address: str) -
         pages.require_loopback("admin-listen", address)
 
 
-@pytest.mark.parametrize(
-    ("hosts", "loopback"),
-    [
-        *(([host], True) for host in ("localhost", "LOCALHOST", "localhost.", "127.0.0.1:8324", "127.8.9.1", "[::1]", "[::1]:8324")),
-        *(([host], False) for host in ("", "evil.example:8324", "localhost.evil.example", "127.0.0.1.nip.io", "0.0.0.0", "2130706433")),  # noqa: S104
-        (["127.0.0.1:8324.evil.example"], False),
-        (["localhost", "evil.example"], False),
-    ],
-)
-def test_only_a_loopback_host_is_answered(hosts: list[str], loopback: bool) -> None:
-    headers = [("host", host) for host in hosts]
-    for access, status in ((LOCAL, 200 if loopback else 421), (tokens(), 200)):
+@pytest.mark.parametrize(("hosts", "loopback"), cases(__file__, "hosts.txt"))
+def test_only_a_loopback_host_is_answered(hosts: str, loopback: str) -> None:
+    headers = [("host", host) for host in hosts.split(", ")]
+    for access, status in ((LOCAL, 200 if loopback == "yes" else 421), (tokens(), 200)):
         assert serving(access).get("/healthz", headers=headers).status_code == status
 
 

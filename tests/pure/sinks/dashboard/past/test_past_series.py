@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from golden import cases
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from past_tables import DAY_MS, HOUR_MS, MINUTE_MS, NOW_MS, append, connection, gauge, heartbeat
@@ -69,17 +70,11 @@ def test_gateways_are_summed_by_the_minute_and_the_greatest_minute_of_a_step_cou
             assert one["connections"][place] == max((of_minute.get(key, 0) for of_minute in minutes), default=None)
 
 
-@pytest.mark.parametrize(
-    ("length_ms", "step_ms"),
-    [
-        (HOUR_MS, MINUTE_MS), (DAY_MS, 5 * MINUTE_MS), (7 * DAY_MS, 30 * MINUTE_MS), (30 * DAY_MS, 2 * HOUR_MS), (90 * DAY_MS, 6 * HOUR_MS),
-        (400 * DAY_MS, DAY_MS), (800 * DAY_MS, 7 * DAY_MS),
-    ],
-)  # fmt: skip
-def test_a_step_is_chosen_so_that_there_are_few_points(length_ms: int, step_ms: int) -> None:
-    span = Span(NOW_MS - length_ms, NOW_MS)
+@pytest.mark.parametrize(("hours", "minutes"), cases(__file__, "steps.txt"))
+def test_a_step_is_chosen_so_that_there_are_few_points(hours: str, minutes: str) -> None:
+    span = Span(NOW_MS - int(hours) * HOUR_MS, NOW_MS)
     steps = Steps.of(span)
-    assert steps.step_ms == step_ms
+    assert steps.step_ms == int(minutes) * MINUTE_MS
     assert len(steps.points) <= MOST_POINTS
     assert len(Steps.of(span, MOST_FACTS).points) <= MOST_FACTS
 

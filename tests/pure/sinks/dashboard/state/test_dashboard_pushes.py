@@ -6,6 +6,7 @@ from typing import Any
 
 import page_state
 import pytest
+from golden import cases
 
 from clientscope.model.codec import decode
 from clientscope.model.result import PushResult
@@ -20,19 +21,10 @@ def result(offset: int, *outcomes: str, **fields: Any) -> PushResult:
     return decode(PushResult, page_state.result(offset, at_ms=NOW, **{**codes, **fields}).value)
 
 
-@pytest.mark.parametrize(
-    ("outcomes", "overall"),
-    [
-        (("passed", "passed"), "clean"),
-        (("passed", "not_evaluable"), "partly_judged"),
-        (("not_evaluable", "not_evaluable"), "not_judged"),
-        ((), "not_judged"),
-        (("not_evaluable", "fired"), "findings"),
-    ],
-)
-def test_not_judged_is_not_clean(outcomes: tuple[str, ...], overall: str) -> None:
+@pytest.mark.parametrize(("outcomes", "overall"), cases(__file__, "overall.txt"))
+def test_not_judged_is_not_clean(outcomes: str, overall: str) -> None:
     table = PushTable()
-    table.apply(result(1, *outcomes, application='["a\u202eb"]'), NOW)
+    table.apply(result(1, *outcomes.split(), application='["a\u202eb"]'), NOW)
     assert [(found.overall, found.application) for found in table.results()] == [(overall, '["a\ufffdb"]')]
 
 
