@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from golden import texts
 from page_state import NOW_MS, beat, live, opened
 from record_bytes import connection_record
 
@@ -27,34 +28,25 @@ def open_ids(state: State) -> list[int]:
     return sorted(each.connection for each in state.connections(10).items)
 
 
-GOODBYE = beat(9, heartbeat_interval_ms=0)
-OPEN: dict[str, tuple[list[TopicRecord], list[int]]] = {
-    "late and repeated records open nothing again": (
-        [opened(1), of(1, 3, Kind.CLOSED), opened(1), of(1, 2, Kind.PRESENT), of(1, 3, Kind.CLOSED)], [],
-    ),
-    "a new epoch ends the older one's, which open no more": (
-        [opened(1, epoch=1), beat(0, epoch=2), opened(2, epoch=1)], [],
-    ),
-    "a goodbye ends a gateway's alone": ([opened(1), opened(2, gateway="other"), GOODBYE], [2]),
-    "what does not fit is left out": ([opened(1), opened(2), opened(3)], [1, 2]),
-    "there is room again after a close": ([opened(1), opened(2), of(1, 4, Kind.CLOSED), opened(5)], [2, 5]),
-    "and after a goodbye": ([opened(1), opened(2), GOODBYE, *(opened(number, epoch=2) for number in (10, 11))], [10, 11]),
-    "which is a process's last word": ([opened(1), GOODBYE, opened(10)], []),
-}  # fmt: skip
+def read(line: str) -> TopicRecord:
+    """A record that cases/open.txt has."""
+    kind, sequence, *said = line.split()
+    fields = (each.split("=") for each in said)
+    return opened(int(sequence), kind=Kind(kind), **{name: value if name == "gateway" else int(value) for name, value in fields})
 
 
-@pytest.mark.parametrize("case", OPEN)
-def test_connections_that_are_open(case: str) -> None:
-    records, left = OPEN[case]
+OPEN = texts(__file__, "open.txt")
+
+
+@pytest.mark.parametrize(("left", "gateways", "lines"), [case for _, *case in OPEN], ids=[name for name, *_ in OPEN])
+def test_connections_that_are_open(left: str, gateways: str, lines: str) -> None:
+    records = [read(line) for line in lines.splitlines()]
     state = live(connection_limit=2)
     for record in records:
         state.apply([record])
-    assert open_ids(state) == left == open_ids(live(*records, connection_limit=2)), "one by one, or together"
-    assert state.counts().dropped == ({"connections": 1} if left == [1, 2] else {})
-    assert [each.gateway for each in state.overview(NOW_MS).gateways] == {
-        "a goodbye ends a gateway's alone": ["other"],
-        "which is a process's last word": [],
-    }.get(case, ["gw"])
+    assert open_ids(state) == [*map(int, left.split())] == open_ids(live(*records, connection_limit=2)), "one by one, or together"
+    assert state.counts().dropped == ({"connections": 1} if left == "1 2" else {})
+    assert [each.gateway for each in state.overview(NOW_MS).gateways] == gateways.split()
 
 
 def test_what_is_repeated_is_no_news() -> None:
