@@ -109,11 +109,7 @@ ZERO = {
 
 
 @pytest.mark.parametrize("origin", Origin)
-@pytest.mark.parametrize(
-    ("software", "version"),
-    [("apache-kafka-java", version) for version in ("2.0.1", "2.8.2", "3.0.0", "3.1.0", "3.9.2", "4.4.0")]
-    + [("librdkafka", "2.8.0"), ("kafka-python", "3.0.12"), ("kgo", "v1.21.0"), ("sarama", "v1.46.3"), ("unknown", "unknown")],
-)
+@pytest.mark.parametrize(("software", "version"), cases(__file__, "software.txt"))
 def test_nothing_is_said_of_answers_that_nobody_waits_for(software: str, version: str, origin: Origin) -> None:
     of = {"origin": origin, "software_name": software, "software_version": version}
     pushed = [config_record(*(setting(key, value) for key, value in ZERO.items()), **of), config_record(setting("acks", "0"), **of)]
