@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import PurePath
 from typing import Annotated
@@ -22,34 +22,6 @@ class PatternSubject:
     path: str | None = None
 
 
-@dataclass(frozen=True)
-class ClientPattern:
-    """Case-sensitive patterns of `fnmatch` (``*``, ``?``, ``[seq]``).
-
-    One matching pattern of a field is enough; if several fields have patterns, each must match.  Without any pattern, every client matches.
-    """
-
-    principal: tuple[str, ...] = ()
-    group: tuple[str, ...] = ()
-    client_id: tuple[str, ...] = ()
-    path: tuple[str, ...] = ()
-
-    def fits(self, client: PatternSubject) -> bool:
-        """Whether this client is meant.  A path is compared with ``/`` between its parts, whatever the system."""
-        for field in fields(self):
-            patterns = getattr(self, field.name)
-            if not patterns:
-                continue
-            value = getattr(client, field.name)
-            if value is None:
-                return False
-            if field.name == "path":
-                value = PurePath(value).as_posix()
-            if not any(fnmatchcase(value, pattern) for pattern in patterns):
-                return False
-        return True
-
-
 def _one_or_several(given: object) -> object:
     return [given] if isinstance(given, str) else given
 
@@ -63,8 +35,11 @@ def _not_empty(patterns: tuple[str, ...]) -> tuple[str, ...]:
 Patterns = Annotated[tuple[str, ...], AfterValidator(_not_empty), BeforeValidator(_one_or_several)]
 
 
-class ClientPatterns(BaseModel):
-    """The part of a table in a file that says which clients are meant."""
+class ClientPattern(BaseModel):
+    """Case-sensitive patterns of `fnmatch` (``*``, ``?``, ``[seq]``); tables of a file that say which clients are meant have them.
+
+    One matching pattern of a field is enough; if several fields have patterns, each must match.  Without any pattern, every client matches.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=False)
 
@@ -72,22 +47,31 @@ class ClientPatterns(BaseModel):
     group: Patterns = ()
     client_id: Patterns = ()
 
-    def pattern(self, file: TomlFile, place: Place, hint: str) -> ClientPattern:
-        """The same, to be asked.
+    def fits(self, client: PatternSubject) -> bool:
+        """Whether this client is meant."""
+        return _fits(self.principal, client.principal) and _fits(self.group, client.group) and _fits(self.client_id, client.client_id)
 
+    def require_some(self, file: TomlFile, place: Place, hint: str) -> None:
+        """
         Args:
             place: of the table in its file; ``hint`` says what to do if it has no pattern.
 
         Raises:
             SettingsError: it has none.
         """
-        pattern = ClientPattern(self.principal, self.group, self.client_id, getattr(self, "path", ()))
-        if pattern == ClientPattern():
+        if self.model_fields_set.isdisjoint(FilePattern.model_fields):
             raise file.error(place, f"{named(place)} has no pattern", hint)
-        return pattern
 
 
-class FilePatterns(ClientPatterns):
-    """The same, where a file may be meant too."""
+class FilePattern(ClientPattern):
+    """The same, where a file may be meant too.  Its path is compared with ``/`` between its parts, whatever the system."""
 
     path: Patterns = ()
+
+    def fits(self, client: PatternSubject) -> bool:
+        """Whether this client, or this file, is meant."""
+        return super().fits(client) and _fits(self.path, None if client.path is None else PurePath(client.path).as_posix())
+
+
+def _fits(patterns: tuple[str, ...], value: str | None) -> bool:
+    return not patterns or (value is not None and any(fnmatchcase(value, pattern) for pattern in patterns))

@@ -27,7 +27,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from clientscope.model.fields import clean
 from clientscope.model.finding import Owner
-from clientscope.profiles.client_patterns import ClientPattern, FilePatterns, PatternSubject
+from clientscope.profiles.client_patterns import ClientPattern, FilePattern, PatternSubject
 from clientscope.profiles.toml_tables import TomlFile
 
 _HINT = "docs/lint.md describes owners.toml"
@@ -55,7 +55,7 @@ NO_OWNERS = Owners()
 _Text = Annotated[str, Field(min_length=1), AfterValidator(clean)]
 
 
-class _Entry(FilePatterns):
+class _Entry(FilePattern):
     team: _Text
     contact: _Text
 
@@ -74,8 +74,8 @@ def read(path: Path) -> Owners:
     file = TomlFile(path, _HINT)
     entries = []
     for index, entry in enumerate(file.model(_File).owner):
-        pattern = entry.pattern(file, ("owner", index), "give it principal, client_id, group or path")
-        entries.append((pattern, Owner(entry.team, entry.contact)))
+        entry.require_some(file, ("owner", index), "give it principal, client_id, group or path")
+        entries.append((entry, Owner(entry.team, entry.contact)))
     return Owners(tuple(entries))
 
 

@@ -34,7 +34,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from clientscope.errors import SettingsError
 from clientscope.model.fields import sentence
-from clientscope.profiles.client_patterns import ClientPatterns, FilePatterns
+from clientscope.profiles.client_patterns import ClientPattern, FilePattern
 from clientscope.profiles.suppressions import Suppression
 from clientscope.profiles.thresholds import APACHE, BUILT_IN, Profile, ProfileChoice, Thresholds
 from clientscope.profiles.toml_tables import Place, TomlFile, named
@@ -64,11 +64,11 @@ class _Profile(_Table):
     limits: dict[str, dict[str, float]] = Field(default_factory=dict)
 
 
-class _Assignment(ClientPatterns):
+class _Assignment(ClientPattern):
     profile: str
 
 
-class _Suppression(FilePatterns):
+class _Suppression(FilePattern):
     code: str
     reason: Annotated[str, Field(min_length=1), AfterValidator(sentence)]
     until: date
@@ -133,8 +133,8 @@ class _Checked:
         assignments = []
         for index, entry in enumerate(self._model.assign):
             self._exists(entry.profile, ("assign", index, "profile"))
-            hint = "give it principal, group or client_id; default is for everybody"
-            assignments.append((entry.pattern(self._file, ("assign", index), hint), names.index(entry.profile)))
+            entry.require_some(self._file, ("assign", index), "give it principal, group or client_id; default is for everybody")
+            assignments.append((entry, names.index(entry.profile)))
         thresholds = Thresholds(tuple(self._profiles.values()), ProfileChoice(tuple(assignments), names.index(self._model.default)))
         return RulesFile(thresholds, tuple(map(self._suppression, range(len(self._model.suppress)))))
 
@@ -169,7 +169,5 @@ class _Checked:
         if entry.code not in self._known:
             code = (*place, "code")
             raise self._file.error(code, f"{named(code)}: no rule has the code {entry.code}", "see: clientscope rules")
-        hint = "set principal, group, client_id or path; for all clients, switch the rule off in a profile"
-        return Suppression(
-            entry.code, entry.pattern(self._file, place, hint), entry.reason, entry.until, f"{self._file.path}:{self._file.line(place)}"
-        )
+        entry.require_some(self._file, place, "set principal, group, client_id or path; for all clients, switch the rule off in a profile")
+        return Suppression(entry.code, entry, entry.reason, entry.until, f"{self._file.path}:{self._file.line(place)}")

@@ -25,7 +25,7 @@ from clientscope.commands.lint.judging import RuleTexts, Subject
 from clientscope.model.finding import Owner
 from clientscope.model.result import Outcome, Verdict
 from clientscope.model.setting import Reason, Redaction, Setting
-from clientscope.profiles.client_patterns import ClientPattern
+from clientscope.profiles.client_patterns import ClientPattern, FilePattern
 from clientscope.profiles.owners import Owners
 from clientscope.profiles.suppressions import Suppression
 
@@ -93,7 +93,7 @@ def reported(
 
 
 def report() -> LintReport:
-    until = Suppression("SK001", ClientPattern(path=("test/*",)), "made up", date(2026, 12, 31), "rules.toml:3")
+    until = Suppression("SK001", FilePattern(path=("test/*",)), "made up", date(2026, 12, 31), "rules.toml:3")
     jaas = ("sasl.jaas.config", 'PlainLoginModule required username="u" password="hunter2";')
     return LintReport(
         (
