@@ -97,6 +97,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SettingsError as error:
         show(error)
         return WRONG_USE
+    sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # a terminal of few characters
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s", stream=sys.stderr)
     # A broker that restarts, or is not up yet: our own processes report it, in one line.
     logging.getLogger("kafka").setLevel(logging.CRITICAL)

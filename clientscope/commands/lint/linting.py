@@ -34,7 +34,6 @@ def run(settings: LintSettings) -> int:
         ClientscopeError: something is wrong with the settings, the rules file or owners.toml.
     """
     made = lint(settings, datetime.now(UTC).date())
-    sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # a terminal of few characters
     try:
         for line in _lines(settings, made):
             print(line)

@@ -79,7 +79,6 @@ def run(settings: ReadinessSettings) -> int:
 
 def _print(settings: ReadinessSettings, groups: Sequence[ReadinessGroup], sentences: Sequence[str], unseen: Sequence[str]) -> None:
     by = settings.group_by
-    sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # a terminal of few characters
 
     def listed() -> Listed[ReadinessGroup]:
         return Listed(

@@ -42,7 +42,6 @@ def run(settings: XraySettings) -> int:
         ClientscopeError: something is wrong with the settings, the rules file or owners.toml.
     """
     made = look(settings)
-    sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # a terminal of few characters
     match settings.output_format:
         case "json":
             print(json_document(made))
