@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from clientscope.clock import utc
+from clientscope.report import text
 from clientscope.report.text import plain
 from streaming.checkpoints.job_records import JobState, by_partition
 from streaming.checkpoints.plans import PLANS
@@ -65,19 +66,20 @@ def rows(state: JobState, extents: Extents) -> Iterator[CheckpointLine]:
             )
 
 
+_NARROWEST = {"TOPIC": 15, "BEGAN BECAUSE": 14, "WRITTEN BY": 12, "WHEN": 10}
+"""Columns that take several lines, and how few characters each of them may have."""
+
+
 def table(found: Sequence[CheckpointLine], *, wide: bool = False) -> Table:
     """A row for each partition; the first row of a query also has what its partitions share.
 
     Args:
         wide: that is in each row, and who wrote it and when besides.
     """
-    view = Table(header_style="bold", box=None, pad_edge=False)
-    for heading in ("QUERY", "TOPIC", "OFFSET", "BEHIND", "BEGAN BECAUSE", *(("WRITTEN BY", "WHEN") if wide else ())):
-        right = heading in ("OFFSET", "BEHIND")
-        narrowest = {"TOPIC": 15, "BEGAN BECAUSE": 14, "WRITTEN BY": 12, "WHEN": 10}.get(heading)
-        view.add_column(
-            heading, overflow="fold", no_wrap=right or heading == "QUERY", min_width=narrowest, justify="right" if right else "left"
-        )
+    headings = ("QUERY", "TOPIC", "OFFSET", "BEHIND", "BEGAN BECAUSE", *(("WRITTEN BY", "WHEN") if wide else ()))
+    view = text.table(headings, folds=_NARROWEST, right=("OFFSET", "BEHIND"))
+    for column in view.columns:
+        column.min_width = _NARROWEST.get(str(column.header))
     before = ""
     for row in found:
         place = plain(row.topic if row.partition is None else f"{row.topic}/{row.partition}")
@@ -87,7 +89,7 @@ def table(found: Sequence[CheckpointLine], *, wide: bool = False) -> Table:
             continue
         before = row.query
         written = (row.written_by, row.written_at) if wide else ()
-        texts = (plain(text) if text else "–" for text in (row.began or "it has never run", *written))
+        texts = (plain(each) if each else "–" for each in (row.began or "it has never run", *written))
         view.add_row(row.query, *where, *texts)
     return view
 
