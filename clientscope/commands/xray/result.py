@@ -50,7 +50,6 @@ class SeenConfiguration:
     """Settings that one or more clients of an application were seen with.
 
     Attributes:
-        application: client.id without its instance part.
         client_type: None for clients that sent nothing that shows it.
         settings: by Kafka's name, each where it was first seen; in another log, where its client was.
         contradicted: settings with several values, as of clients that share an identity.
@@ -59,13 +58,17 @@ class SeenConfiguration:
     """
 
     key: Client
-    application: str
     client_type: ClientType | None
     place: Place
-    settings: dict[str, Placed]
-    contradicted: frozenset[str]
+    settings: dict[str, Placed] = field(default_factory=dict)
+    contradicted: frozenset[str] = frozenset()
     clients: int = 1
     happened: dict[EventKind, Happened] = field(default_factory=dict)
+
+    @property
+    def application(self) -> str:
+        """client.id without its instance part."""
+        return _application(self.key)
 
 
 def clients_of(inventory: Inventory) -> dict[Client, ClientRequests]:
@@ -81,11 +84,10 @@ def configurations(clients: Mapping[Client, ClientRequests], incidents: Incident
     """Every different one, in the order in which they were first seen."""
     different: dict[tuple[object, ...], SeenConfiguration] = {}
     for key, client in clients.items():
-        application = _application(key)
         for client_type in client.client_types or (None,):
-            made = _configuration(key, client, client_type, application)
+            made = _configuration(key, client, client_type)
             values = frozenset((name, each.value) for name, each in made.settings.items() if name != "client.id")
-            same = (key.principal, application, key.software_name, key.software_version, client_type, values, made.contradicted)
+            same = (key.principal, made.application, key.software_name, key.software_version, client_type, values, made.contradicted)
             if (before := different.get(same)) is not None:
                 before.clients += 1
             else:
@@ -100,14 +102,8 @@ def _add_incidents(found: list[SeenConfiguration], incidents: Incidents) -> None
     for kind, principal, client_id, place, (name, value), note in incidents.found():
         who = principal, application_of(client_id)
         if who not in of:  # a transaction of which a broker speaks alone
-            of[who] = SeenConfiguration(
-                Client(principal=principal, client_id=client_id, software_name="unknown", software_version="unknown"),
-                who[1],
-                None,
-                place,
-                {},
-                frozenset(),
-            )
+            key = Client(principal=principal, client_id=client_id, software_name="unknown", software_version="unknown")
+            of[who] = SeenConfiguration(key, None, place)
             found.append(of[who])
         each = of[who]
         line = _placed(name, value, place, each.place).line
@@ -116,7 +112,7 @@ def _add_incidents(found: list[SeenConfiguration], incidents: Incidents) -> None
         each.happened[kind] = before._replace(settings=(*before.settings, setting))
 
 
-def _configuration(key: Client, client: ClientRequests, client_type: ClientType | None, application: str) -> SeenConfiguration:
+def _configuration(key: Client, client: ClientRequests, client_type: ClientType | None) -> SeenConfiguration:
     settings = {name: _placed(name, *found, client.place) for (of, name), found in client.settings.items() if of is client_type}
     if key.client_id:
         settings["client.id"] = _placed("client.id", key.client_id, client.place)
@@ -125,7 +121,7 @@ def _configuration(key: Client, client: ClientRequests, client_type: ClientType 
         if judge_name(name, False) is ValueState.VALUE_SHAPE:  # which a finding is to say
             settings[LEAKED_AS[which]] = _placed(LEAKED_AS[which], name, client.place)
     contradicted = frozenset(name for of, name in client.contradicted if of is client_type)
-    return SeenConfiguration(key, application, client_type, client.place, settings, contradicted)
+    return SeenConfiguration(key, client_type, client.place, settings, contradicted)
 
 
 def reads(found: Iterable[SeenConfiguration]) -> Iterator[Read]:
