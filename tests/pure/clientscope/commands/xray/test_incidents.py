@@ -126,13 +126,3 @@ def test_what_is_kept_is_bounded(clientscope: Run, monkeypatch: pytest.MonkeyPat
     (found,) = problems(clientscope, "a.log")["LG202"]
     assert "transactional.id = a" in found["settings"]
     assert "b (" not in found["settings"]
-
-
-def test_a_suppression_and_an_owner_are_the_clients(clientscope: Run) -> None:
-    Path("broker.log").write_text(connections("0+90/60 60+90/60"))
-    Path("owners.toml").write_text('[[owner]]\nteam = "payments"\ncontact = "#p"\nclient_id = "orders-*"\n')
-    Path("rules.toml").write_text('[[suppress]]\ncode = "LG201"\nclient_id = "orders-*"\nreason = "known"\nuntil = 2099-01-01\n')
-    words = "xray", "broker.log", "--fail-on", "medium", "--owners", "owners.toml"
-    assert clientscope(*words).status == 1
-    assert "owner: payments" in clientscope(*words).out
-    assert clientscope(*words, "--rules", "rules.toml").status == 0
