@@ -96,10 +96,6 @@ def test_names() -> None:
     assert near_names("xyzzy") == []
 
 
-def shown(api_key: int, fields: dict[str, str], library: str | None = "java", version: int = 9) -> dict[str, str]:
-    return {setting.key: setting.value for setting in shown_settings(api_key, version, fields, library)}
-
-
 def test_settings_that_requests_show() -> None:
     """Of each request in the text, by its api key, the client's library and its fields, what stands below it."""
     text = ""
@@ -109,5 +105,7 @@ def test_settings_that_requests_show() -> None:
         text += f"{line}\n"
         if line.startswith("  "):
             key, library, fields = line.split(maxsplit=2)
-            text += f"    {shown(int(key), ast.literal_eval(fields), None if library == 'None' else library)}\n"
+            found = shown_settings(int(key), 9, ast.literal_eval(fields), None if library == "None" else library)
+            shown = {setting.key: setting.value for setting in found}
+            text += f"    {shown}\n"
     assert is_golden(text, __file__, "request_settings.txt")

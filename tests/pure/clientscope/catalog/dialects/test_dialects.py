@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 import pytest
 from golden import cases, is_golden
@@ -21,18 +21,8 @@ from clientscope.commands.push import PushSettings
 from clientscope.errors import ClientscopeError
 from clientscope.logs.client_logs import wrongly_logged
 
-PRODUCER, CONSUMER, ADMIN = ClientType.PRODUCER, ClientType.CONSUMER, ClientType.ADMIN
-STREAMS, SHARE_CONSUMER = ClientType.STREAMS, ClientType.SHARE_CONSUMER
-
-
 CLASS_LISTS = ("metric.reporters", "partition.assignment.strategy")
 """Names of classes are known as defaults, and never pushed."""
-
-
-def effective(name: str, client_type: ClientType, settings: dict[str, Any], *keys: str, version: str = "") -> list[tuple[str, bool]]:
-    """Value and IsDefault of these keys."""
-    found = {entry.key: entry for entry in collect_dialect(name, client_type, settings, keys, version).entries}
-    return [(found[key].value, found[key].is_default) for key in keys]
 
 
 @pytest.mark.parametrize("each", DIALECTS, ids=lambda each: each.name)
@@ -53,15 +43,6 @@ def test_every_default_is_a_setting_of_kafkas_that_may_be_pushed(each: Dialect) 
 def test_a_java_client_has_a_value_for_what_is_pushed_by_default(client_type: ClientType) -> None:
     pushed = {entry.key for entry in collect_dialect("java", client_type, {}).entries}
     assert set(DEFAULT_KEYS[client_type]) - pushed <= {"application.id", "client.id", "group.id"}
-
-
-def test_java_settings_that_hang_on_others() -> None:
-    assert effective("java", CONSUMER, {}, "enable.auto.commit") == [("false", True)]
-    assert effective("java", CONSUMER, {"group.id": "g"}, "enable.auto.commit") == [("true", True)]
-    assert effective("java", STREAMS, {"processing.guarantee": "exactly_once_v2"}, "commit.interval.ms") == [("100", True)]
-    settings = {"processing.guarantee": "exactly_once_v2", "commit.interval.ms": "5"}
-    assert effective("java", STREAMS, settings, "commit.interval.ms") == [("5", False)]
-    assert effective("java", SHARE_CONSUMER, {}, "share.acquire.mode") == [("batch_optimized", True)]
 
 
 KEYS = {ClientType(of): keys.split() for of, keys in cases(__file__, "keys.txt")}
@@ -99,7 +80,7 @@ def test_settings_and_defaults_in_kafkas_words(each: Dialect) -> None:
 
 
 def test_kafkajs_names_what_may_be_pushed() -> None:
-    assert [entry.key for entry in collect_dialect("kafkajs", CONSUMER, KAFKAJS).entries] == ["group.id", "session.timeout.ms"]
+    assert [entry.key for entry in collect_dialect("kafkajs", ClientType.CONSUMER, KAFKAJS).entries] == ["group.id", "session.timeout.ms"]
 
 
 def test_the_command_knows_every_dialect_and_client_type() -> None:
