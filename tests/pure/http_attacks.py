@@ -61,17 +61,14 @@ def ends(held: socket.socket, drip: bytes = b"", every_s: float = 0.1) -> bool:
     return False
 
 
-def pours(address: str, head: bytes, most: int, chunk: bytes = b"x" * 65_536) -> int:
-    """Sends a head and then as much of a body as the server takes, ``most`` bytes at most; returns how many went out."""
-    sent = 0
-    with connected(address) as held:
-        try:
-            held.sendall(head)
-            while sent < most:
-                sent += held.send(chunk)
-        except OSError:
-            pass
-    return sent
+def takes_little(address: str, head: bytes, chunk: bytes = b"x" * 65_536) -> bool:
+    """Whether a server takes a head and then less than 20 MiB of a body that never ends, beside what the kernels hold."""
+    sent, most = 0, 20 * 2**20
+    with connected(address) as held, suppress(OSError):
+        held.sendall(head)
+        while sent < most:
+            sent += held.send(chunk)
+    return sent < most
 
 
 def get(url: str, timeout: float = 10.0, token: str = "") -> tuple[int, str]:
