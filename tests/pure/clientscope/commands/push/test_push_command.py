@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from command_runs import Run, Said
-from golden import is_golden, session
+from golden import is_golden, session, texts
 from listeners import taking
 
 from clientscope.commands.push.pushing import read
@@ -41,15 +41,7 @@ def test_json_and_yaml_flat_or_nested(tmp_path: Path) -> None:
     assert given("c.conf", "acks=1", "properties") == {"acks": "1"}
 
 
-WRONG = {
-    "c.conf": "acks=1",
-    "list.json": "[1, 2]",
-    "bytes.json": '{"a": "\udcff"}',
-    "alias.yaml": "a: b\npassword: *hunter2\n",
-    "tag.yaml": "password: !hunter2 x\n",
-    "empty.yaml": "",
-    "large.json": "acks=1" * MAX_BYTES,
-}
+WRONG = {**dict(texts(__file__, "wrong_files.txt")), "bytes.json": '{"a": "\udcff"}', "large.json": "acks=1" * MAX_BYTES}
 
 
 def test_a_wrong_file_is_said_and_not_quoted(push: Run) -> None:
@@ -57,45 +49,16 @@ def test_a_wrong_file_is_said_and_not_quoted(push: Run) -> None:
     assert "hunter2" not in said and is_golden(said, __file__, "wrong_files.txt")
 
 
-DRY_RUNS = {
-    "acks,linger.ms,retries,sasl.jaas.config,app.setting,client.id,transactional.id": (
-        "acks=-1\nlinger.ms=20\nsasl.jaas.config=hunter2\nclient.id=https://u:hunter2@h/\ntransactional.id=x\\u001b[31m\n"
-    ),
-    # The version decides about defaults.
-    "linger.ms --software-version 3.9.2": "acks=1",
-    "linger.ms --software-version 4.0.0": "acks=1",
-    "linger.ms --software-version unknown": "acks=1",
-    # Who it is.
-    "group.id": "group.id=g",
-    "group.id,application.id": "application.id=a\ngroup.id=g",
-    "group.id --client-type share-consumer --software-version 4.4.0": "group.id=g",
-    "group.id --dialect librdkafka --software-name confluent-kafka-go": "group.id=g",
-}
-
-
 def test_a_dry_run_shows_values_and_what_is_held_back(push: Run) -> None:
-    lines = {f"--dry-run --allowed-keys {flags}": content for flags, content in DRY_RUNS.items()}
+    lines = {f"--dry-run --allowed-keys {flags}": content for flags, content in texts(__file__, "dry_runs.txt")}
     said = session(lambda *words: push("c.properties", lines[" ".join(words)], *words), lines)
     assert "hunter2" not in said and is_golden(said, __file__, "dry_runs.txt")
 
 
-REFUSED = {
-    "--software-name='my client'": "acks=1",
-    "--software-version=-1": "acks=1",
-    "--bootstrap-servers=kafka": "acks=1",
-    "--client-type=broker": "acks=1",
-    "--dialect=cobol": "acks=1",
-    "--timeout-ms=1000": "config.push.allowed.keys=app.password\napp.password=hunter2\nbootstrap.servers=127.0.0.1:1",
-    "--timeout-ms=1001": "acks=1",
-    # A client that needs to be let in needs flags.
-    "--dialect=java": "security.protocol=SASL_SSL\nbootstrap.servers=127.0.0.1:1",
-    "--dialect=aiokafka": "security_protocol=SASL_SSL\nbootstrap.servers=127.0.0.1:1",
-}
-
-
 def test_what_is_refused(push: Run, clientscope: Run) -> None:
-    contents = {flag.replace("'", ""): content for flag, content in REFUSED.items()}
-    said = session(lambda flag: push("c.properties", contents[flag], flag), REFUSED)
+    lines = dict(texts(__file__, "refused.txt"))
+    contents = {flag.replace("'", ""): content for flag, content in lines.items()}
+    said = session(lambda flag: push("c.properties", contents[flag], flag), lines)
     said += session(lambda *words: clientscope("push", *words), ["--dry-run", "--properties none.properties"])
     assert "hunter2" not in said and is_golden(said, __file__, "refused.txt")
 
