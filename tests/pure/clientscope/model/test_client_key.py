@@ -7,6 +7,7 @@ from uuid import UUID
 
 import pytest
 from every import every
+from golden import cases
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from record_bytes import connection_record
@@ -71,20 +72,9 @@ def test_a_client_that_the_guard_refuses_is_one_of_a_principal() -> None:
     assert client_of(CONTEXT) != client_of(replace(CONTEXT, client_address="10.0.0.2"))
 
 
-@pytest.mark.parametrize(
-    ("principal", "address", "tenant"),
-    [
-        ("User:a", "10.0.0.1", "=User:a"),
-        ("10.0.0.1", "10.0.0.2", "=10.0.0.1"),
-        (None, "10.0.0.1", "@10.0.0.1"),
-        (ANONYMOUS, "10.0.0.1", "@10.0.0.1"),
-        (None, "2001:db8:1:2:3:4:5:6", "@2001:db8:1:2::/64"),
-        (None, "::ffff:10.0.0.1", "@10.0.0.1"),
-        (None, "no address", "@no address"),
-    ],
-)
-def test_whose_a_client_is(principal: str | None, address: str, tenant: str) -> None:
-    assert tenant_of(principal, address) == tenant
+@pytest.mark.parametrize(("principal", "address", "tenant"), cases(__file__, "tenants.txt"))
+def test_whose_a_client_is(principal: str, address: str, tenant: str) -> None:
+    assert tenant_of(principal or None, address) == tenant
     assert is_anonymous(tenant) is tenant.startswith("@")
 
 

@@ -81,9 +81,6 @@ def test_what_is_no_target(text: str) -> None:
         served(text)
 
 
-@pytest.mark.parametrize(
-    ("text", "nearest"),
-    [("3.9", "3.9.0"), ("3.9–4.0", "3.9.0"), ("3.9.2", "3.9.2"), ("3.9.7", "3.9.2"), ("9.0", None), ("1.1.0", None), ("", None)],
-)
-def test_brokers_releases(text: str, nearest: str | None) -> None:
-    assert nearest_release(text) == nearest
+@pytest.mark.parametrize(("text", "nearest"), cases(__file__, "nearest.txt"))
+def test_brokers_releases(text: str, nearest: str) -> None:
+    assert nearest_release(text) == (nearest or None)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from command_runs import Run
-from golden import is_golden, session
+from golden import cases, is_golden, session
 from made_findings import BILLING, NOW_MS, fingerprint, leak, made, recorded, resolved
 from page_state import live
 from printed import printed
@@ -148,16 +148,7 @@ def test_a_fingerprint_by_its_first_digits() -> None:
     assert found_by(f"{fingerprint(0xAABBCC02).upper()} ", findings) is findings[1]
 
 
-@pytest.mark.parametrize(
-    ("given", "error", "hint"),
-    [
-        ("12345", "12345 is too short", "at least 6"),
-        ("AN101", "'AN101' is not a fingerprint", "32 hexadecimal digits"),
-        ("aabbcc", "aabbcc is the beginning of 2 fingerprints", "aabbcc0100"),
-        ("12345679", "no finding has the fingerprint 12345679", "did you mean 12345678?"),
-        ("ffffff", "no finding has the fingerprint ffffff", "clientscope findings --all"),
-    ],
-)
+@pytest.mark.parametrize(("given", "error", "hint"), cases(__file__, "fingerprints.txt"))
 def test_a_fingerprint_that_is_none_or_several(given: str, error: str, hint: str) -> None:
     with pytest.raises(SettingsError) as caught:
         found_by(given, [made(0xAABBCC01), made(0xAABBCC02), made(0x12345678)])
