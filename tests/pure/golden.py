@@ -33,6 +33,11 @@ def session(run: Run, lines: Iterable[str]) -> str:
     return text
 
 
+def asked(test: str, name: str) -> list[str]:
+    """The lines of the session of that name beside a test's ``__file__``: whoever adds one writes ``$`` and the line into the text."""
+    return [line[2:] for line in (Path(test).parent / "golden" / name).read_text().splitlines() if line.startswith("$ ")]
+
+
 def cases(test: str, name: str) -> list[list[str]]:
     """The table of that name beside a test's ``__file__``: its rows' cells, which ``|`` separates; a line with ``#`` first is a remark."""
     lines = (Path(test).parent / "cases" / name).read_text().splitlines()

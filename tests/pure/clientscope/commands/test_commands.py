@@ -9,7 +9,7 @@ from typing import Literal, get_args, get_origin
 import pytest
 from command_runs import Run
 from every import every
-from golden import is_golden, session
+from golden import asked, is_golden, session
 from programs import python
 
 from clientscope.commands import registry, sources
@@ -119,14 +119,8 @@ def _query_error() -> QueryError:
     return raised.value
 
 
-WRONG = [
-    "findngs", "--debug findngs show x", "zzz", "findings lst", "stream --bootstrap-server kafka:9092", "findings --limt=3", "stream --zzz",
-    "findings show a b", "x" * 500, "stream --max-clients many", "serve --loopback-role root", "topics --config none.toml",
-]  # fmt: skip
-
-
 def test_two_lines_say_what_is_meant(clientscope: Run) -> None:
-    assert is_golden(session(clientscope, WRONG), __file__, "wrong_use.txt")
+    assert is_golden(session(clientscope, asked(__file__, "wrong_use.txt")), __file__, "wrong_use.txt")
 
 
 @pytest.mark.parametrize("words", ["--help", "findings --help", "stream --help", "-h", "--version"])

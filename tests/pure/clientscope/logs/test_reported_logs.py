@@ -7,18 +7,9 @@ from pathlib import Path
 import pytest
 from command_runs import Run
 from corpora import FOLDER
-from golden import is_golden, session
+from golden import asked, is_golden, session
 
 LOGS = FOLDER / "logs"
-
-SESSION = (
-    *(f"lint {name}.log --fail-on critical" for name in ("c01-quarkus-merge", "c02-lagexporter")),
-    "lint c05-rdkafka.log",
-    *(f"readiness l01-info-deprecated.log --target {target} --broker-release 3.9 -o wide" for target in ("4.0.0", "4.0.1")),
-    "readiness l01-info-deprecated.log --target 4.1",
-    "readiness l03-docker-strimzi.log --target 4.0.0 --broker-release 3.9",
-    *(f"xray {name}.log --broker-release 4.4" for name in ("l02-kip1313-null-clientid", "l04-kip1313-two-apps")),
-)
 
 
 @pytest.fixture(autouse=True)
@@ -28,7 +19,7 @@ def beside_the_logs(clientscope: Run, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_people_reported(clientscope: Run) -> None:
-    assert is_golden(session(clientscope, SESSION), __file__, "reported.txt")
+    assert is_golden(session(clientscope, asked(__file__, "reported.txt")), __file__, "reported.txt")
 
 
 def test_a_name_that_the_broker_fills_in_changes_nothing(clientscope: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

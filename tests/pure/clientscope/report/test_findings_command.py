@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from command_runs import Run
-from golden import cases, is_golden, session
+from golden import asked, cases, is_golden, session
 from made_findings import BILLING, NOW_MS, fingerprint, leak, made, recorded, resolved
 from page_state import live
 from printed import printed
@@ -175,16 +175,8 @@ def findings(clientscope: Run, page: str) -> Run:
     return lambda *words, url=page: clientscope("findings", "list", "--url", url, *words)
 
 
-SEARCHES = [
-    "", "--all", "'risk:secret OR code:AN112'", "severity:>=high -setting:acks", "digest:abab*", "state:resolved", "state:resolved,open",
-    "state:resolved --all", "severity:>=high code:AN*", "principal:User:billing severity:critical",
-    "owner:shop --sort=-severity,code", "passwords", "code:XX*", "code:AN1* state:closed",
-    "code:AN112 -o csv --columns code,first_seen,application.principal",
-]  # fmt: skip
-
-
 def test_the_search_of_every_list(findings: Run) -> None:
-    assert is_golden(session(lambda *words: findings("-o", "name", *words), SEARCHES), __file__, "searches.txt")
+    assert is_golden(session(lambda *words: findings("-o", "name", *words), asked(__file__, "searches.txt")), __file__, "searches.txt")
 
 
 def test_a_wrong_search_is_said_before_anything_is_asked(findings: Run) -> None:

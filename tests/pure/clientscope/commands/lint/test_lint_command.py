@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from command_runs import Run
-from golden import cases, is_golden, session, texts
+from golden import asked, cases, is_golden, session, texts
 from programs import python
 
 from clientscope import cli
@@ -73,14 +73,8 @@ def test_what_is_printed_of_files(run: Run) -> None:
     assert "AN101" in unjudged, "which is not clean"
 
 
-WRONG = [
-    "nothing.properties", ".", "x.properties --dialect klingon", "x.properties --profile klingon", "x.properties --rules none.toml",
-    "x.properties --owners none.toml", "x.properties --fail-on sometimes", "x.settings", "x.log",
-]  # fmt: skip
-
-
 def test_wrong_use_is_status_2(run: Run) -> None:
-    assert is_golden(session(run, WRONG), __file__, "wrong_use.txt")
+    assert is_golden(session(run, asked(__file__, "wrong_use.txt")), __file__, "wrong_use.txt")
     assert run().refused.startswith("usage: clientscope lint")
 
 

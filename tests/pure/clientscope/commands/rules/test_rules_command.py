@@ -6,7 +6,7 @@ import json
 
 import pytest
 from command_runs import Run
-from golden import is_golden, session
+from golden import asked, is_golden, session
 
 from udfs.rules.registry import EVERY_RULE
 
@@ -44,8 +44,5 @@ def test_one_is_explained(name: str, clientscope: Run) -> None:
     ] == []
 
 
-WRONG = ["AN999", "acks_zeor", "'???'", "riks:loss", "key:acks severity:wrong", "--watch", "key:acks --columns cod", "key:nothing"]
-
-
 def test_what_is_wrong_is_said_and_when_nothing_is_found(clientscope: Run) -> None:
-    assert is_golden(session(lambda *words: clientscope("rules", *words), WRONG), __file__, "wrong.txt")
+    assert is_golden(session(lambda *words: clientscope("rules", *words), asked(__file__, "wrong.txt")), __file__, "wrong.txt")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from command_runs import Run, document
 from every import every
-from golden import cases, is_golden, session
+from golden import asked, cases, is_golden, session
 from request_logs import LOGS, RELEASES, lines_of
 
 from clientscope.catalog.configs import ClientType
@@ -137,16 +137,11 @@ def test_reading_stops_at_the_limit_and_says_so(run: Run) -> None:
     assert made["requests"] < document(run, log)["requests"]
 
 
-WRONG = [
-    "broker.log --broker-release newest", "broker.log --target 9.9", "broker.log --html missing/report.html", "server.log", "nothing.log",
-    *(f"broker.log --bootstrap-servers 127.0.0.1:1 --yes {words}" for words in ("--level info", "--level debug --seconds 601")),
-]  # fmt: skip
-
-
 def test_wrong_use(run: Run) -> None:
     Path("server.log").write_text("[2026-11-24 01:00:00,000] INFO started (kafka.server.KafkaServer)\n")
     Path("broker.log").symlink_to(LOGS / "broker.log")
-    assert is_golden(session(lambda *words: run(*words)._replace(out=""), WRONG), __file__, "wrong_use.txt")
+    said = session(lambda *words: run(*words)._replace(out=""), asked(__file__, "wrong_use.txt"))
+    assert is_golden(said, __file__, "wrong_use.txt")
 
 
 def test_statistics_follow_the_summary_and_findings_set_the_exit_status(run: Run) -> None:
