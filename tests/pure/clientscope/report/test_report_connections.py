@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from alert_receivers import serving, status
 from command_runs import Run
-from golden import asked, is_golden, session
+from golden import asked, cases, is_golden, session
 from printed import printed
 
 from clientscope.api.gateway import GATEWAY_CONNECTIONS, GatewayConnection
@@ -52,9 +52,9 @@ def test_hostile_names_are_text_alone() -> None:
     assert len(text.splitlines()) == 3
 
 
-@pytest.mark.parametrize(("seconds", "text"), [(-3, "0 s"), (59.9, "60 s"), (60, "1 min"), (7200, "2 h"), (200_000, "2 d")])
-def test_ages(seconds: float, text: str) -> None:
-    assert age(seconds) == text
+@pytest.mark.parametrize(("seconds", "text"), cases(__file__, "ages.txt"))
+def test_ages(seconds: str, text: str) -> None:
+    assert age(float(seconds)) == text
 
 
 def test_nobody_there_is_said() -> None:
