@@ -129,16 +129,8 @@ def test_the_first_owner_that_fits_decides(tmp_path: Path) -> None:
     assert owners.Owners().of(PatternSubject(principal="User:web")) is None
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("[[owner]]\nteam = 'a'\ncontact = 'b'\n", ":1: owner[1] has no pattern"),
-        (OWNERS + "[[owner]]\nteam = 'c'\nclient_id = 'd'\n", ":10: owner[3].contact is missing"),
-        ("[[owner]]\nteam = 'a'\ncontact = 'b'\nclient = 'c'\n", ":4: unknown key owner[1].client"),
-        ("[[owners]]\n", ":1: unknown key owners"),
-    ],
-)
-def test_a_wrong_owners_file(tmp_path: Path, text: str, message: str) -> None:
+@pytest.mark.parametrize(("message", "text"), texts(__file__, "wrong_owners.txt"))
+def test_a_wrong_owners_file(tmp_path: Path, message: str, text: str) -> None:
     file = tmp_path / "owners.toml"
     file.write_text(text)
     with refused(re.escape(message)):
