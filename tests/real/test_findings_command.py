@@ -18,7 +18,6 @@ from clientscope.model.codec import decode, encode_whole
 from clientscope.model.decision import Decision
 from clientscope.model.finding import Finding
 from clientscope.model.topics import DECISIONS, FINDINGS
-from udfs.rules.registry import with_risks
 
 NEXT_MONTH = (datetime.now(UTC) + timedelta(days=30)).date().isoformat()
 
@@ -51,7 +50,7 @@ def decided(cluster: str) -> list[Any]:
 
 def test_the_newest_of_each_is_listed_and_only_data_is_on_stdout(cluster: str) -> None:
     ended = run(cluster, "-o", "jsonl")
-    assert [decode(Finding, line.encode()) for line in ended.stdout.splitlines()] == [with_risks(LEAK), with_risks(SETTING)]
+    assert [decode(Finding, line.encode()) for line in ended.stdout.splitlines()] == [LEAK, SETTING]
     assert ended.stderr == "1 record of clientscope.findings can't be read; ignored\n"
     ended = run(cluster, "list", "-o", "name", "--limit", "1")
     assert ended.stdout == f"{LEAK.fingerprint}\n"

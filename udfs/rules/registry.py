@@ -6,9 +6,6 @@ file's name.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from clientscope.model.finding import Finding
 from udfs.rules import batching, combinations, connections, delivery, groups, keys, leaks, reading, software, values
 from udfs.rules.engine.rule import DECLARED, Needs, Rule
 
@@ -32,8 +29,3 @@ LIMITS = {rule.code: tuple(rule.limits) for rule in EVERY_RULE}
 
 LOW_CONFIDENCE = frozenset({"SK004"})
 """Rules whose findings are in a list of their own and cause no alert."""
-
-
-def with_risks(finding: Finding) -> Finding:
-    """A finding with what it risks, by its rule: records of releases before 0.2 don't say it, nor do those of our own operation."""
-    return replace(finding, risks=DECLARED[finding.code].risks) if not finding.risks and finding.code in DECLARED else finding

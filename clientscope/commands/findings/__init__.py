@@ -53,7 +53,6 @@ def _list(settings: FindingsListSettings) -> int:
     from clientscope.model.codec import as_json
     from clientscope.query import FINDINGS
     from clientscope.report import api, findings, listing
-    from udfs.rules.registry import with_risks
 
     api.parsed(settings.search, FINDINGS, now_ms())  # before anything is asked
     choice = findings.FindingChoice(frozenset(findings.STATES), suppressed="all") if settings.every else findings.FindingChoice()
@@ -61,7 +60,7 @@ def _list(settings: FindingsListSettings) -> int:
 
     def ask() -> listing.Listed[Finding]:
         query = api.parsed(settings.search, FINDINGS, now_ms())
-        every = [finding for finding in map(with_risks, read()) if findings.is_found(query, findings.searched(finding))]
+        every = [finding for finding in read() if findings.is_found(query, findings.searched(finding))]
         chosen = choice.chosen(query, every)
         how_many = (findings.listed(chosen),) if chosen and settings.output in ("table", "wide") else ()
         return listing.Listed(

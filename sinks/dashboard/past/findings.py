@@ -11,7 +11,7 @@ from clientscope.model.finding import TO_DO, Finding
 from clientscope.query import HISTORY_FINDINGS, parse, parse_sort
 from clientscope.report.findings import SORTS, Searched, is_found, searched, sort_findings
 from sinks.dashboard.past.tables import Json, Span, Tables, moment, text, too_wide, within
-from udfs.rules.registry import with_risks
+from udfs.rules.engine.rule import DECLARED
 
 MOST_FINDINGS = 50_000
 
@@ -65,8 +65,7 @@ def _read(tables: Tables, sql: str) -> Found:
     rows = tables.ask("findings", sql).to_pylist()
     if len(rows) > MOST_FINDINGS:
         raise too_wide(f"there are more than {MOST_FINDINGS:,} findings")
-    made = (with_risks(_finding(row)) for row in rows)
-    return [(searched(finding), finding) for finding in made]
+    return [(searched(finding), finding) for finding in map(_finding, rows)]
 
 
 def _finding(row: dict[str, Any]) -> Finding:
@@ -84,6 +83,7 @@ def _finding(row: dict[str, Any]) -> Finding:
         {
             **{name: value for name, value in row.items() if name not in ("owner", "ended")},
             "message": row["message"] or "",
+            "risks": DECLARED[row["code"]].risks if row["code"] in DECLARED else (),
             "application": of,
             **{f"{name}_ms": _ms(row[name]) for name in ("first_seen", "last_seen", "opened")},
             "ended_ms": recorded_ms if end_ms is None and row["state"] in ENDED else end_ms,

@@ -16,7 +16,6 @@ from clientscope.query import Key, Query, term_text
 from clientscope.report.findings import FindingChoice, Searched, searched, sort_findings
 from clientscope.severities import SEVERITIES
 from sinks.dashboard.rows.judging import Judging, of_finding
-from udfs.rules.registry import with_risks
 
 FindingGroupBy = Literal["code", "principal", "owner", "severity", "risk"]
 
@@ -78,7 +77,7 @@ class FindingTable:
         Raises:
             RecordError: the job didn't write it.
         """
-        finding = None if value is None else with_risks(decode(Finding, value))
+        finding = None if value is None else decode(Finding, value)
         kept = None if finding is None else _Kept.of(finding)
         known = self._kept.get(fingerprint)
         if kept == known:
