@@ -248,9 +248,19 @@ def test_on_loopback_every_request_is_the_serving_user_by_default() -> None:
     assert serving(reader).get("/api/v1/me").status_code == 421
 
 
-@pytest.mark.parametrize(("text", "mode", "message"), cases(__file__, "token_files.txt"))
-def test_a_token_file_that_is_none_is_refused_and_not_quoted(tmp_path: Path, text: str, mode: str, message: str) -> None:
-    file = private(tmp_path / "tokens", text.replace("\\n", "\n").replace("\\#", "#"), int(mode, 8))
+@pytest.mark.parametrize(
+    ("text", "mode", "message"),
+    [
+        ("x" * 20, 0o604, "every user"),
+        ("short", 0o600, "line 1 is no token"),
+        ("a b " + "x" * 20, 0o600, "line 1 is no token"),
+        ("# nothing\n", 0o600, "no tokens"),
+        ("é" * 20, 0o600, "line 1 is no token"),
+        ("x" * 20 + "\n" + "x" * 20, 0o600, "token files twice"),
+    ],
+)
+def test_a_token_file_that_is_none_is_refused_and_not_quoted(tmp_path: Path, text: str, mode: int, message: str) -> None:
+    file = private(tmp_path / "tokens", text, mode)
     with refused(message) as caught:
         access_of(settings(reader_token_file=file), "127.0.0.1")
     assert "xxx" not in str(caught.value)
