@@ -48,6 +48,15 @@ def test_kafka_streams_from_java_properties(broker: Any, gateway: Any, tmp_path:
     assert len(found) == int(said[1])
 
 
+def test_a_broker_without_a_gateway(broker: Any, tmp_path: Path) -> None:
+    path = tmp_path / "client.properties"
+    path.write_text(f"bootstrap.servers={broker.internal}\n")
+    ended = clientscope("push", "--properties", str(path))
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert ended.stderr.startswith("error: no broker here supports PushConfig: ")
+    assert "\nhint: the bootstrap servers must lead to a gateway" in ended.stderr
+
+
 LARGE = 150_000
 
 
