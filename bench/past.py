@@ -103,8 +103,11 @@ def main() -> int:
         view = Table(title=f"{rows:,} rows of {options.clients:,} clients", title_justify="left")
         for heading in ("asked", "of days", "rows of the answer", "s", "s of CPU"):
             view.add_column(heading, justify="left" if heading == "asked" else "right")
-        lifetimes = partial(connections.lifetimes, known_ms=end_ms)
-        for what, ask in (("clients that were connected", connections.clients), ("when they were", lifetimes)):
+        asked: dict[str, Callable[[Tables, Span], pa.Table]] = {
+            "clients that were connected": lambda tables, span: connections.clients(tables, span)[0],
+            "when they were": partial(connections.lifetimes, known_ms=end_ms),
+        }
+        for what, ask in asked.items():
             for days in sorted({1, 7, options.days}):
                 question = partial(ask, Tables(name), Span(end_ms - days * DAY_MS, end_ms))
                 view.add_row(what, str(days), *_asked(question))
