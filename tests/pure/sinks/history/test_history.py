@@ -13,12 +13,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable, QueryBuilder, write_deltalake
+from deltalake.exceptions import CommitFailedError
 from past_tables import DAY_MS, NOW_MS, SCHEMAS, push
 from places import ROOT
 
 from clientscope import cli
-from clientscope.errors import EnvironmentProblem
-from sinks.history import batches
+from clientscope.errors import ClientscopeError, EnvironmentProblem
+from sinks.history import batches, erase
 from sinks.history.erase import Erased, ErasureSubject, erase_rows
 from sinks.history.maintain import maintain
 from sinks.history.tables import YOUNG_S, remove_unused, tables
@@ -106,6 +107,15 @@ def test_f35_who_is_erased_is_in_no_file_any_more_and_nobody_else_is_gone(pushes
     assert on_disk(pushes, CANARY) == []
     assert rows(pushes) == others
     assert erase_rows(str(pushes), ErasureSubject(client_id=CANARY)) == Erased(0, 0, 0)
+
+
+def test_f48_an_erasure_that_batches_let_through_no_more_says_what_is_left(pushes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(table: DeltaTable, act: object) -> None:
+        raise CommitFailedError("a concurrent transaction added new data")
+
+    monkeypatch.setattr(erase, "committed", never)
+    with pytest.raises(ClientscopeError, match="1 rows are in pushes still"):
+        erase_rows(str(pushes), ErasureSubject(client_id=CANARY))
 
 
 def test_an_erasure_matches_every_field_of_its_subject(pushes: Path) -> None:

@@ -44,6 +44,8 @@ def test_f25_what_another_version_wrote_is_taken_as_far_as_it_is_known(caplog: p
     })  # fmt: skip
     assert (state.owner, state.all(SkippedRecord), state.starts) == (replace(OWNER, process="a\ufffd]0;b\ufffd"), [place], {})
     assert len([line for line in caplog.messages if "can't be read" in line]) == 6
+    state.take({OWNER.key: None, place.key: None})
+    assert state == JobState(), "a tombstone takes a record away"
 
 
 def test_clients_seen_are_the_same_for_the_next_process() -> None:
